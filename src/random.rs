@@ -1,0 +1,605 @@
+//! Random numbers: torch's CPU generator, so that a seed gives the numbers it gives in torch.
+//!
+//! [`Generator`] is a Mersenne Twister (mt19937) with the sampling algorithms of torch on top of
+//! it; it knows neither tensors nor Python. The fills write a contiguous buffer in its order.
+//! Arguments are checked by the callers, which know the name of the op for the message.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
+use half::{bf16, f16};
+
+use crate::kernels::box_muller::{self, BLOCK};
+
+const WORDS: usize = 624;
+const MIDDLE: usize = 397;
+/// The seed of a generator made without one, as in torch.
+pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
+/// Length of [`Generator::get_state`]: torch's own layout, with a word of 64 bits per state word.
+pub const STATE_BYTES: usize = 24 + 8 * WORDS + 40;
+/// From this many elements on the remainder of 32 bits is too uneven, and 64 are drawn.
+const WIDE_RANGE: u64 = 1 << 28;
+/// From this many elements on `randperm` draws 64 bits a step.
+const WIDE_PERMUTATION: usize = (u32::MAX / 20) as usize;
+
+/// A type that random numbers can be written as.
+pub trait Element: Copy {
+    /// Whether `random_()` without bounds draws 64 bits rather than 32.
+    const WIDE: bool;
+    /// `random_()` without bounds gives integers below this, all of them exact in the type.
+    const SPAN: u64;
+    /// The value as C converts it: integers wrap, halves pass through single precision.
+    fn from_i64(value: i64) -> Self;
+    /// The value as C converts it, towards zero for integers.
+    fn from_f64(value: f64) -> Self;
+}
+
+/// A floating-point element, sampled in the precision of `Compute`.
+pub trait Real: Element + PartialEq {
+    /// `f64` for itself, `f32` for all others.
+    type Compute: Compute;
+    /// The nearest value.
+    fn from_compute(value: Self::Compute) -> Self;
+    /// The same value, exactly.
+    fn to_compute(self) -> Self::Compute;
+}
+
+/// A precision that sampling is done in: `f32` or `f64`.
+pub trait Compute: Real<Compute = Self> + PartialOrd + Into<f64> {
+    /// A value of `[0, 1)` with all the bits of its significand random.
+    fn unit(generator: &mut Generator) -> Self;
+    /// `from + self * (to - from)` with one rounding.
+    fn stretch(self, from: Self, to: Self) -> Self;
+    /// Sixteen normal values from sixteen uniform ones.
+    fn box_muller(block: &mut [Self; BLOCK], mean: f64, std: f64);
+    /// The sum, in this precision.
+    fn plus(self, other: Self) -> Self;
+    /// The quotient, in this precision.
+    fn over(self, other: Self) -> Self;
+}
+
+macro_rules! integer_element {
+    ($($kind:ty),*) => {$(
+        impl Element for $kind {
+            const WIDE: bool = <$kind>::MAX as u64 > u32::MAX as u64;
+            const SPAN: u64 = (<$kind>::MAX as u64).saturating_add(1);
+            fn from_i64(value: i64) -> Self {
+                value as $kind
+            }
+            fn from_f64(value: f64) -> Self {
+                value as i64 as $kind
+            }
+        }
+    )*};
+}
+integer_element!(i64, i32, i16, i8, u64, u32, u16, u8);
+
+impl Element for bool {
+    const WIDE: bool = false;
+    const SPAN: u64 = 2;
+    fn from_i64(value: i64) -> Self {
+        value != 0
+    }
+    fn from_f64(value: f64) -> Self {
+        value != 0.0
+    }
+}
+
+macro_rules! real_element {
+    ($($kind:ty, $compute:ty, $digits:expr, $narrow:expr, $widen:expr;)*) => {$(
+        impl Element for $kind {
+            const WIDE: bool = $digits > 32;
+            const SPAN: u64 = (1 << $digits) + 1;
+            fn from_i64(value: i64) -> Self {
+                Self::from_compute(value as $compute)
+            }
+            fn from_f64(value: f64) -> Self {
+                Self::from_compute(value as $compute)
+            }
+        }
+        impl Real for $kind {
+            type Compute = $compute;
+            fn from_compute(value: $compute) -> Self {
+                $narrow(value)
+            }
+            fn to_compute(self) -> $compute {
+                $widen(self)
+            }
+        }
+    )*};
+}
+real_element! {
+    f64, f64, 53, std::convert::identity, std::convert::identity;
+    f32, f32, 24, std::convert::identity, std::convert::identity;
+    f16, f32, 11, f16::from_f32, f16::to_f32;
+    bf16, f32, 8, bf16::from_f32, bf16::to_f32;
+}
+
+impl Compute for f32 {
+    fn unit(generator: &mut Generator) -> Self {
+        const STEP: f32 = 1.0 / (1 << 24) as f32;
+        (generator.random() & 0x00ff_ffff) as f32 * STEP
+    }
+    fn stretch(self, from: Self, to: Self) -> Self {
+        self.mul_add(to - from, from)
+    }
+    fn box_muller(block: &mut [Self; BLOCK], mean: f64, std: f64) {
+        box_muller::transform_f32(block, mean as f32, std as f32);
+    }
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+    fn over(self, other: Self) -> Self {
+        self / other
+    }
+}
+
+impl Compute for f64 {
+    fn unit(generator: &mut Generator) -> Self {
+        const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+        (generator.random64() & ((1 << 53) - 1)) as f64 * STEP
+    }
+    fn stretch(self, from: Self, to: Self) -> Self {
+        self.mul_add(to - from, from)
+    }
+    fn box_muller(block: &mut [Self; BLOCK], mean: f64, std: f64) {
+        box_muller::transform_f64(block, mean, std);
+    }
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+    fn over(self, other: Self) -> Self {
+        self / other
+    }
+}
+
+/// A stream of random numbers; the same seed gives torch's numbers on its CPU.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    seed: u64,
+    state: [u32; WORDS],
+    /// The next word to hand out; 0 only before the first draw after seeding.
+    next: usize,
+    /// The second value of the last scalar Box-Muller pair.
+    spare_normal: Option<f64>,
+    /// torch keeps a single-precision spare in its state too; it only passes through here.
+    spare_normal_f32: Option<f32>,
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self::new(DEFAULT_SEED)
+    }
+}
+
+impl Generator {
+    /// A generator at the start of the stream of `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut generator = Self { seed, state: [0; WORDS], next: 0, spare_normal: None, spare_normal_f32: None };
+        generator.manual_seed(seed);
+        generator
+    }
+
+    /// Restarts the stream from `seed`; as in torch its upper 32 bits are kept but not used.
+    pub fn manual_seed(&mut self, seed: u64) {
+        self.seed = seed;
+        let mut word = seed as u32;
+        for (index, slot) in self.state.iter_mut().enumerate() {
+            if index > 0 {
+                word = (word ^ (word >> 30)).wrapping_mul(1_812_433_253).wrapping_add(index as u32);
+            }
+            *slot = word;
+        }
+        self.next = 0;
+        self.spare_normal = None;
+        self.spare_normal_f32 = None;
+    }
+
+    /// Restarts the stream from a seed nobody chose, which it returns.
+    pub fn seed(&mut self) -> u64 {
+        // The standard library keys every RandomState from the system's entropy.
+        let seed = RandomState::new().build_hasher().finish() & ((1 << 53) - 1);
+        self.manual_seed(seed);
+        seed
+    }
+
+    /// The seed the stream was started from.
+    pub fn initial_seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The state in torch's layout, [`STATE_BYTES`] long: torch can load it, and the reverse.
+    pub fn get_state(&self) -> Vec<u8> {
+        let left = if self.next == 0 { 1 } else { WORDS + 1 - self.next };
+        let mut bytes = Vec::with_capacity(STATE_BYTES);
+        bytes.extend(self.seed.to_le_bytes());
+        bytes.extend((left as i32).to_le_bytes());
+        bytes.extend(1i32.to_le_bytes());
+        bytes.extend((self.next as u64).to_le_bytes());
+        for word in self.state {
+            bytes.extend(u64::from(word).to_le_bytes());
+        }
+        bytes.extend([0; 8]);
+        bytes.extend(self.spare_normal.unwrap_or(0.0).to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(u64::from(self.spare_normal.is_some()).to_le_bytes());
+        bytes.extend(self.spare_normal_f32.unwrap_or(0.0).to_le_bytes());
+        bytes.extend(u32::from(self.spare_normal_f32.is_some()).to_le_bytes());
+        bytes
+    }
+
+    /// Continues from a state that [`Generator::get_state`] or torch gave.
+    ///
+    /// # Errors
+    /// Says what is wrong when the bytes are not such a state; the generator is then unchanged.
+    pub fn set_state(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if bytes.len() != STATE_BYTES {
+            return Err(format!("expected an RNG state of {STATE_BYTES} bytes but got {}", bytes.len()));
+        }
+        let mut reader = Reader(bytes);
+        let seed = u64::from_le_bytes(reader.take()?);
+        let left = i64::from(i32::from_le_bytes(reader.take()?));
+        let seeded = i32::from_le_bytes(reader.take()?);
+        let next = u64::from_le_bytes(reader.take()?);
+        let total = left.checked_add_unsigned(next).unwrap_or(-1);
+        let fresh = next == 0 && left == 1;
+        if seeded == 0 || next > WORDS as u64 || !(fresh || next > 0 && total == WORDS as i64 + 1) {
+            return Err("invalid mt19937 state".to_owned());
+        }
+        let mut state = [0; WORDS];
+        for word in &mut state {
+            *word = u64::from_le_bytes(reader.take()?) as u32;
+        }
+        let _unused: [u8; 8] = reader.take()?;
+        let spare = f64::from_le_bytes(reader.take()?);
+        let _unused: [u8; 8] = reader.take()?;
+        let [has_spare, _] = [i32::from_le_bytes(reader.take()?), i32::from_le_bytes(reader.take()?)];
+        let spare_f32 = f32::from_le_bytes(reader.take()?);
+        let [has_spare_f32, ..]: [u8; 4] = reader.take()?;
+        *self = Self {
+            seed,
+            state,
+            next: next as usize,
+            spare_normal: (has_spare != 0).then_some(spare),
+            spare_normal_f32: (has_spare_f32 != 0).then_some(spare_f32),
+        };
+        Ok(())
+    }
+
+    /// The next 32 random bits.
+    #[inline]
+    pub fn random(&mut self) -> u32 {
+        if self.next == 0 || self.next >= WORDS {
+            self.twist();
+        }
+        let mut word = self.state[self.next];
+        self.next += 1;
+        word ^= word >> 11;
+        word ^= word << 7 & 0x9d2c_5680;
+        word ^= word << 15 & 0xefc6_0000;
+        word ^ word >> 18
+    }
+
+    /// The next 64 random bits: two draws, the first one on top.
+    #[inline]
+    pub fn random64(&mut self) -> u64 {
+        let high = u64::from(self.random());
+        high << 32 | u64::from(self.random())
+    }
+
+    /// Replaces all words by the next generation of them.
+    fn twist(&mut self) {
+        for index in 0..WORDS {
+            let (this, next) = (self.state[index], self.state[(index + 1) % WORDS]);
+            let mixed = this & 0x8000_0000 | next & 0x7fff_ffff;
+            let flip = if next & 1 == 1 { 0x9908_b0df } else { 0 };
+            self.state[index] = self.state[(index + MIDDLE) % WORDS] ^ mixed >> 1 ^ flip;
+        }
+        self.next = 0;
+    }
+
+    /// One normal value by the scalar method: pairs, of which the second is kept for later.
+    pub fn normal(&mut self, mean: f64, std: f64) -> f64 {
+        let value = self.spare_normal.take().unwrap_or_else(|| {
+            let turn = f64::unit(self);
+            let radius = (-2.0 * (-f64::unit(self)).ln_1p()).sqrt();
+            let (sin, cos) = (std::f64::consts::TAU * turn).sin_cos();
+            self.spare_normal = Some(radius * sin);
+            radius * cos
+        });
+        value.mul_add(std, mean)
+    }
+
+    /// An integer of `[base, base + range)`; a range of 0 stands for 2^64.
+    pub fn random_from(&mut self, base: i64, range: u64) -> i64 {
+        let offset = match range {
+            0 => self.random64(),
+            1..WIDE_RANGE => u64::from(self.random()) % range,
+            _ => self.random64() % range,
+        };
+        base.wrapping_add_unsigned(offset)
+    }
+
+    /// `uniform_`: values of `[from, to)`.
+    pub fn fill_uniform<T: Real>(&mut self, out: &mut [T], from: f64, to: f64) {
+        let (low, high) = (T::from_f64(from), T::from_f64(to));
+        let compute = <T::Compute as Element>::from_f64;
+        let (from, to) = (compute(from), compute(to));
+        let plain = from == compute(0.0) && to == compute(1.0);
+        for slot in out {
+            let unit = T::Compute::unit(self);
+            let value = T::from_compute(if plain { unit } else { unit.stretch(from, to) });
+            // Rounding may reach the excluded upper bound.
+            *slot = if value == high { low } else { value };
+        }
+    }
+
+    /// `normal_` on contiguous memory: by blocks of sixteen values, or one by one when it is short.
+    pub fn fill_normal<T: Real>(&mut self, out: &mut [T], mean: f64, std: f64) {
+        if out.len() < BLOCK {
+            self.fill_normal_scalar(out, mean, std);
+            return;
+        }
+        let rest = out.len() % BLOCK;
+        for chunk in out.chunks_exact_mut(BLOCK) {
+            self.normal_block(chunk, mean, std);
+        }
+        if rest == 0 {
+            return;
+        }
+        // torch first draws a uniform value for every element where it works in place, that is
+        // for f32 and f64, and then draws the last sixteen again.
+        if size_of::<T>() == size_of::<T::Compute>() {
+            for _ in 0..rest {
+                T::Compute::unit(self);
+            }
+        }
+        if let Some((_, last)) = out.split_last_chunk_mut::<BLOCK>() {
+            self.normal_block(last, mean, std);
+        }
+    }
+
+    fn normal_block<T: Real>(&mut self, out: &mut [T], mean: f64, std: f64) {
+        let mut block: [T::Compute; BLOCK] = std::array::from_fn(|_| T::Compute::unit(self));
+        T::Compute::box_muller(&mut block, mean, std);
+        for (slot, value) in out.iter_mut().zip(block) {
+            *slot = T::from_compute(value);
+        }
+    }
+
+    /// `normal_` as torch does it where memory is not contiguous: one value after the other.
+    pub fn fill_normal_scalar<T: Element>(&mut self, out: &mut [T], mean: f64, std: f64) {
+        self.fill_f64(out, |generator| generator.normal(mean, std));
+    }
+
+    /// `random_(from, to)` and `randint`: integers of `[base, base + range)`, 0 meaning 2^64.
+    pub fn fill_random_from<T: Element>(&mut self, out: &mut [T], base: i64, range: u64) {
+        for slot in out {
+            *slot = T::from_i64(self.random_from(base, range));
+        }
+    }
+
+    /// `random_()`: integers from 0 to the largest one that the type holds exactly.
+    pub fn fill_random<T: Element>(&mut self, out: &mut [T]) {
+        for slot in out {
+            let bits = if T::WIDE { self.random64() } else { u64::from(self.random()) };
+            *slot = T::from_i64((bits % T::SPAN) as i64);
+        }
+    }
+
+    /// `bernoulli_(p)`: ones with probability `p`, else zeros.
+    pub fn fill_bernoulli<T: Element>(&mut self, out: &mut [T], p: f64) {
+        for slot in out {
+            *slot = T::from_i64(i64::from(f64::unit(self) < p));
+        }
+    }
+
+    /// `bernoulli(p)` with a probability for each element; the shorter slice decides how many.
+    pub fn fill_bernoulli_each<T: Element, P: Real>(&mut self, out: &mut [T], p: &[P]) {
+        for (slot, p) in out.iter_mut().zip(p) {
+            *slot = T::from_i64(i64::from(P::Compute::unit(self) < p.to_compute()));
+        }
+    }
+
+    /// `exponential_(rate)`.
+    pub fn fill_exponential<T: Element>(&mut self, out: &mut [T], rate: f64) {
+        self.fill_f64(out, |generator| -1.0 / rate * (-f64::unit(generator)).ln_1p());
+    }
+
+    /// `geometric_(p)`: the number of trials up to the first success.
+    pub fn fill_geometric<T: Element>(&mut self, out: &mut [T], p: f64) {
+        self.fill_f64(out, |generator| (f64::unit(generator).ln() / (-p).ln_1p()).ceil());
+    }
+
+    /// `cauchy_(median, sigma)`.
+    pub fn fill_cauchy<T: Element>(&mut self, out: &mut [T], median: f64, sigma: f64) {
+        self.fill_f64(out, |generator| {
+            (std::f64::consts::PI * (f64::unit(generator) - 0.5)).tan().mul_add(sigma, median)
+        });
+    }
+
+    /// `log_normal_(mean, std)`.
+    pub fn fill_log_normal<T: Element>(&mut self, out: &mut [T], mean: f64, std: f64) {
+        self.fill_f64(out, |generator| generator.normal(mean, std).exp());
+    }
+
+    fn fill_f64<T: Element>(&mut self, out: &mut [T], mut draw: impl FnMut(&mut Self) -> f64) {
+        for slot in out {
+            *slot = T::from_f64(draw(self));
+        }
+    }
+
+    /// `randperm(n)`: the integers below `n` in random order.
+    pub fn randperm(&mut self, n: usize) -> Vec<i64> {
+        let mut order: Vec<i64> = (0..n as i64).collect();
+        if n < WIDE_PERMUTATION {
+            for index in 0..n.saturating_sub(1) {
+                let step = self.random() as usize % (n - index);
+                order.swap(index, index + step);
+            }
+        } else {
+            for index in 0..n {
+                let other = self.random64() % (index as u64 + 1);
+                order.swap(index, other as usize);
+            }
+        }
+        order
+    }
+
+    /// `multinomial`: `samples` indices for each row of `categories` weights.
+    ///
+    /// # Errors
+    /// torch's message when a weight is negative or not finite, or a row sums to nothing.
+    pub fn multinomial<P: Real>(
+        &mut self,
+        weights: &[P],
+        categories: usize,
+        samples: usize,
+        replacement: bool,
+    ) -> Result<Vec<i64>, String> {
+        check_weights(weights, categories)?;
+        let mut picked = Vec::new();
+        if replacement && samples > 1 {
+            for row in weights.chunks_exact(categories.max(1)) {
+                self.pick_with_replacement(row, samples, &mut picked);
+            }
+            return Ok(picked);
+        }
+        // The k largest of weight / exponential are a sample without replacement.
+        let mut scores = weights.to_vec();
+        self.fill_exponential(&mut scores, 1.0);
+        for (score, weight) in scores.iter_mut().zip(weights) {
+            *score = P::from_compute(weight.to_compute().over(score.to_compute()));
+        }
+        for row in scores.chunks_exact(categories.max(1)) {
+            let mut order: Vec<usize> = (0..row.len()).collect();
+            let score = |index: &usize| row.get(*index).map_or(0.0, |s| s.to_compute().into());
+            order.sort_by(|a, b| score(b).total_cmp(&score(a)));
+            picked.extend(order.iter().take(samples).map(|index| *index as i64));
+        }
+        Ok(picked)
+    }
+
+    fn pick_with_replacement<P: Real>(&mut self, row: &[P], samples: usize, out: &mut Vec<i64>) {
+        let mut sum = <P::Compute as Element>::from_i64(0);
+        let running = row.iter().map(|weight| {
+            sum = sum.plus(weight.to_compute());
+            sum
+        });
+        let mut cumulative: Vec<P::Compute> = running.collect();
+        for value in &mut cumulative {
+            *value = value.over(sum);
+        }
+        if let Some(last) = cumulative.last_mut() {
+            *last = <P::Compute as Element>::from_i64(1);
+        }
+        for _ in 0..samples {
+            let mark = f64::unit(self);
+            out.push(cumulative.partition_point(|value| Into::<f64>::into(*value) < mark) as i64);
+        }
+    }
+}
+
+fn check_weights<P: Real>(weights: &[P], categories: usize) -> Result<(), String> {
+    for row in weights.chunks(categories.max(1)) {
+        let mut sum = 0.0;
+        for weight in row {
+            let weight: f64 = weight.to_compute().into();
+            if !(0.0..f64::INFINITY).contains(&weight) {
+                return Err("probability tensor contains either `inf`, `nan` or element < 0".to_owned());
+            }
+            sum += weight;
+        }
+        if sum <= 0.0 {
+            return Err("invalid multinomial distribution (sum of probabilities <= 0)".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Takes fixed-size pieces off the front of a byte slice.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        let (head, tail) = self.0.split_first_chunk::<N>().ok_or("the RNG state is cut short")?;
+        self.0 = tail;
+        Ok(*head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs `draw` on a generator seeded with 42, the seed of all expected numbers below,
+    /// which torch 2.15 gave.
+    fn seeded<R>(draw: impl FnOnce(&mut Generator) -> R) -> R {
+        draw(&mut Generator::new(42))
+    }
+
+    #[test]
+    fn uniform_values_are_torchs() {
+        let mut single = [0f32; 3];
+        seeded(|g| g.fill_uniform(&mut single, 0.0, 1.0));
+        assert_eq!(single, [0.882_269_26, 0.915_003_96, 0.382_863_76]);
+        let mut double = [0f64; 2];
+        seeded(|g| g.fill_uniform(&mut double, 0.0, 1.0));
+        assert_eq!(double, [0.05815448596142969, 0.06291016742457756]);
+    }
+
+    #[test]
+    fn normal_values_are_torchs_one_by_one_and_in_blocks() {
+        let mut few = [0f32; 3];
+        seeded(|g| g.fill_normal(&mut few, 0.0, 1.0));
+        assert_eq!(few, [0.336_690_37, 0.128_809_41, 0.234_462_37]);
+        let mut many = [0f32; 17];
+        let next = seeded(|g| {
+            g.fill_normal(&mut many, 0.0, 1.0);
+            f32::unit(g)
+        });
+        assert_eq!([many[0], many[8], many[16]], [1.926_915_3, 0.355_859_9, -0.309_726_77]);
+        assert_eq!(next, 0.583_209_57);
+        let mut half = [bf16::ZERO; 17];
+        let next = seeded(|g| {
+            g.fill_normal(&mut half, 0.0, 1.0);
+            f32::unit(g)
+        });
+        assert_eq!([half[0].to_f32(), half[16].to_f32()], [1.929_687_5, 0.859_375]);
+        assert_eq!(next, 0.886_013_7);
+    }
+
+    #[test]
+    fn discrete_values_are_torchs() {
+        assert_eq!(seeded(|g| g.randperm(8)), [6, 3, 0, 7, 2, 1, 4, 5]);
+        let mut integers = [0i64; 8];
+        seeded(|g| g.fill_random_from(&mut integers, -5, 10));
+        assert_eq!(integers, [-3, 2, 1, -1, 1, 0, -5, -1]);
+        let mut coins = [false; 8];
+        seeded(|g| g.fill_bernoulli(&mut coins, 0.5));
+        assert_eq!(coins, [true, true, true, true, false, true, false, false]);
+        let weights = [0.1f32, 0.2, 0.3, 0.4];
+        let with = seeded(|g| g.multinomial(&weights, 4, 8, true));
+        assert_eq!(with, Ok(vec![0, 0, 1, 0, 2, 2, 3, 3]));
+        let without = seeded(|g| g.multinomial(&weights, 4, 4, false));
+        assert_eq!(without, Ok(vec![3, 1, 2, 0]));
+    }
+
+    #[test]
+    fn a_state_continues_its_stream_and_bad_states_change_nothing() {
+        let mut source = Generator::new(7);
+        source.normal(0.0, 1.0);
+        let mut copy = Generator::new(8);
+        assert_eq!(copy.set_state(&source.get_state()), Ok(()));
+        assert_eq!(copy.normal(0.0, 1.0), source.normal(0.0, 1.0));
+        assert_eq!(copy.random64(), source.random64());
+
+        let before = copy.get_state();
+        let mut past_the_end = before.clone();
+        past_the_end[16] = 0xff;
+        past_the_end[17] = 0xff;
+        assert!(copy.set_state(&past_the_end).is_err());
+        assert!(copy.set_state(&before[1..]).is_err());
+        assert_eq!(copy.get_state(), before);
+    }
+}
