@@ -4,12 +4,11 @@ import math
 import re
 from html.parser import HTMLParser
 
+import pyburn
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import pyburn
 from pyburn import _printing
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
@@ -115,9 +114,14 @@ def test_default_dtype_goes_without_saying():
 
 def test_options_are_restored_by_the_context_even_after_an_error():
     before = _printing.get_printoptions()
-    with pytest.raises(KeyError), _printing.printoptions(precision=1, sci_mode=True):
-        assert repr(pyburn.tensor([1.25])) == "tensor([1.2e+00])"
-        raise KeyError
+
+    def fail():
+        with _printing.printoptions(precision=1, sci_mode=True):
+            assert repr(pyburn.tensor([1.25])) == "tensor([1.2e+00])"
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert _printing.get_printoptions() == before
 
 
@@ -153,7 +157,7 @@ class Cells(HTMLParser):
 def test_html_table_of_a_matrix():
     cells = Cells(pyburn.tensor([[1, 2, 3], [4, 5, 6]])._repr_html_())
     assert cells.rows == [["1", "2", "3"], ["4", "5", "6"]]
-    assert "2 × 3" in cells.text
+    assert "Tensor 2x3" in cells.text
     assert "int64" in cells.text
     assert "cpu" in cells.text
 

@@ -340,7 +340,7 @@ def tensor_html(tensor: Printable, default_dtype: object = "float32") -> str:
         >>> "<td>2</td>" in tensor_html(pyburn.tensor([[1, 2], [3, 4]]))
         True
     """
-    sizes = " × ".join(str(size) for size in tensor.shape) or "scalar"
+    sizes = "x".join(str(size) for size in tensor.shape) or "scalar"
     about = f"{type(tensor).__name__} {sizes}, {_dtype_name(tensor.dtype)}, {tensor.device}"
     about += "".join(f", {suffix}" for suffix in _grad_suffix(tensor))
     if len(tensor.shape) in (1, 2) and tensor.numel() > 0 and _options.edgeitems > 0:

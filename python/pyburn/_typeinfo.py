@@ -23,7 +23,7 @@ def _name(dtype: object) -> str:
     return str(dtype).rsplit(".", 1)[-1]
 
 
-class finfo:  # noqa: N801 - torch's name
+class finfo:
     """The limits of a floating-point dtype; of its parts for a complex one.
 
     Attributes:
@@ -51,11 +51,11 @@ class finfo:  # noqa: N801 - torch's name
 tiny=1.17549e-38, dtype=bfloat16)
     """
 
-    def __init__(self, type: object = None) -> None:  # noqa: A002 - torch's name
+    def __init__(self, type: object = None) -> None:
         if type is None:
-            from . import _core
+            from pyburn import _core
 
-            type = _core.get_default_dtype()  # noqa: A001
+            type = _core.get_default_dtype()
         name = _name(type)
         name = _PARTS.get(name, name)
         if name not in _FLOATS:
@@ -83,7 +83,7 @@ tiny=1.17549e-38, dtype=bfloat16)
         return f"finfo({shown}, dtype={self.dtype})"
 
 
-class iinfo:  # noqa: N801 - torch's name
+class iinfo:
     """The limits of an integer dtype.
 
     Attributes:
@@ -104,7 +104,7 @@ class iinfo:  # noqa: N801 - torch's name
         -128
     """
 
-    def __init__(self, type: object) -> None:  # noqa: A002 - torch's name
+    def __init__(self, type: object) -> None:
         name = _name(type)
         if name not in _INTEGERS:
             raise TypeError(f"iinfo: expected an integer dtype but got {type}; use finfo for floats.")
@@ -120,4 +120,5 @@ class iinfo:  # noqa: N801 - torch's name
         return hash((iinfo, self.dtype))
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        # torch too shows them through a float.
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
