@@ -76,11 +76,11 @@ docs: build $(VENV)/.docs ## build the documentation into site/
 clean: ## remove what make created in this clone; the shared cache stays
 	rm -rf $(VENV) dist site demo_out python/pyburn/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-build: $(VENV)/.build | $(CACHE)
+build: $(VENV)/.editable | $(CACHE)
 	@if compgen -G '$(CARGO_TARGET_DIR)/release/deps/libburn_dispatch-*' >/dev/null; \
 	then echo 'Building pyburn (only what changed).'; \
 	else echo 'Building pyburn: the first build takes ten to fifteen minutes.'; fi
-	@$(LOCKED) $(PY) -m maturin develop --release --locked --quiet
+	@$(LOCKED) bash tools/build.sh
 
 test-deps: $(VENV)/.dev $(VENV)/.demo
 	@$(PY) tools/link_test_deps.py requirements/test.txt
@@ -99,3 +99,7 @@ $(VENV)/.%: requirements/%.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: requirements/build.txt
+
+$(VENV)/.editable: pyproject.toml Cargo.toml $(VENV)/.build
+	@$(PY) tools/install_editable.py
+	@touch $@
