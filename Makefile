@@ -61,7 +61,7 @@ lint-quick: build $(VENV)/.dev
 
 clippy: | $(CACHE)
 	@echo 'Running clippy.'
-	@cargo clippy --quiet --release --all-targets --locked -- -D warnings
+	@cargo clippy --quiet --all-targets --locked -- -D warnings
 
 wheel: $(VENV)/.build ## build dist/*.whl with LTO and check its size (about twenty minutes)
 	@echo 'Building the wheel with link-time optimisation: about twenty minutes from nothing.'
