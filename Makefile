@@ -17,7 +17,9 @@ DEVICE ?= cpu
 PIP_INSTALL := $(PY) -m pip install --quiet
 # Two clones that build at once would otherwise pick up each other's library from the shared directory.
 LOCKED := $(if $(shell command -v flock),flock $(CACHE)/build.lock)
-PYTEST := source tools/vulkan_env.sh && $(PY) -m pytest
+# One process per core, each on one thread: faster than one process on all of them, since most tests are tiny.
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+PYTEST := source tools/vulkan_env.sh && OMP_NUM_THREADS=1 $(PY) -m pytest -n $(JOBS) --dist worksteal
 PYTHON_SOURCES := $(wildcard python tests tools examples benchmarks)
 
 .PHONY: help setup demo test test-all test-gpu bench lint lint-quick clippy wheel docs build test-deps clean
@@ -36,10 +38,12 @@ demo: build $(VENV)/.demo ## train a network on handwritten digits (DEVICE=wgpu 
 test: lint-quick test-deps ## quick checks, tests and doctests: what CI runs
 	@echo 'Running the tests and the examples of the documentation.'
 	@$(PYTEST) -m 'not slow and not gpu'
+	@bash tools/test_rust.sh $(PY)
 
 test-all: lint test-deps ## everything: all checks, slow tests, all wgpu cases
 	@echo 'Running all tests, the slow ones and every wgpu case included.'
 	@$(PYTEST)
+	@bash tools/test_rust.sh $(PY)
 
 test-gpu: build test-deps ## every op and dtype on wgpu
 	@echo 'Running every case on wgpu.'
