@@ -1,0 +1,55 @@
+"""A deep-learning library with PyTorch's API and burn, the Rust framework, as its engine."""
+
+import os as _os
+
+from pyburn import _core
+from pyburn._core import (
+    DeviceError,
+    DimError,
+    DTypeError,
+    ShapeError,
+    Tensor,
+    bfloat16,
+    bool,  # noqa: A004
+    can_cast,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    device,
+    double,
+    dtype,
+    float,  # noqa: A004
+    float16,
+    float32,
+    float64,
+    get_default_device,
+    get_default_dtype,
+    get_num_threads,
+    half,
+    int,  # noqa: A004
+    int8,
+    int16,
+    int32,
+    int64,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    long,
+    promote_types,
+    set_default_device,
+    set_default_dtype,
+    set_num_threads,
+    short,
+    synchronize,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from pyburn._size import Size
+from pyburn import _tensor
+from pyburn.ops import *  # noqa: F403
+
+_os.register_at_fork(after_in_child=_core._after_fork_in_child)
+
+__version__ = "0.1.0"

@@ -1,0 +1,86 @@
+"""Methods of Tensor that are Python: graph entry points, hooks, copies and how a tensor shows itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyburn import _core
+from pyburn._core import Tensor
+
+
+class RemovableHandle:
+    """What registering a hook returns; `remove()` undoes it."""
+
+    __slots__ = ("_remove", "id")
+
+    def __init__(self, remove: Callable[[], None], number: int) -> None:
+        self._remove = remove
+        self.id = number
+
+    def remove(self) -> None:
+        """Removes the hook."""
+        self._remove()
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Fills `.grad` of the leaves that this tensor was computed from.
+
+    Example:
+        >>> import pyburn
+        >>> x = pyburn.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+    from pyburn import autograd
+
+    autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Calls `hook(grad)` when the gradient of this tensor is computed; a tensor it returns replaces the gradient."""
+    node, number = self._register_hook(hook)
+    return RemovableHandle(lambda: node._remove_hook(number), number)
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Calls `hook(leaf)` after the gradient of this leaf has been accumulated."""
+    number = self._register_post_accumulate_grad_hook(hook)
+    return RemovableHandle(lambda: self._remove_post_accumulate_grad_hook(number), number)
+
+
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+    from pyburn._printing import tensor_str
+
+    return tensor_str(self, _core.get_default_dtype())
+
+
+def _repr_html_(self: Tensor) -> str:
+    from pyburn._printing import tensor_html
+
+    return tensor_html(self, _core.get_default_dtype())
+
+
+METHODS = (
+    backward,
+    register_hook,
+    register_post_accumulate_grad_hook,
+    __repr__,
+    _repr_html_,
+)
+
+for _method in METHODS:
+    setattr(Tensor, _method.__name__, _method)

@@ -1,0 +1,51 @@
+"""How functions of the op families become methods of Tensor, and how their in-place forms and `out=` are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+from pyburn._core import Tensor
+
+
+def attach(family: ModuleType) -> None:
+    """Makes the functions named in `family.METHODS` methods, and those in `family.INPLACE` in-place methods too."""
+    for name in getattr(family, "METHODS", ()):
+        setattr(Tensor, name, getattr(family, name))
+    for name in getattr(family, "INPLACE", ()):
+        function = getattr(family, name, None) or getattr(Tensor, name)
+        setattr(Tensor, f"{name}_", inplace(name, function))
+
+
+def inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The form of `function` that writes its result into its first argument."""
+    written = f"{name}_"
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        self._check_inplace(written)
+        return self._assign(written, function(self, *args, **kwargs))
+
+    method.__name__ = written
+    method.__qualname__ = f"Tensor.{written}"
+    method.__doc__ = f"In-place form of :func:`pyburn.{name}`: writes the result into this tensor and returns it."
+    return method
+
+
+def write_out(out: Tensor | None, result: Tensor) -> Tensor:
+    """`result`, written into `out` when that is given, as torch's `out=` does."""
+    if out is None:
+        return result
+    if out.requires_grad or result.requires_grad:
+        raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
+    if out.shape != result.shape:
+        out.data = result.to(out.dtype) if out.dtype != result.dtype else result.clone()
+        return out
+    return out._assign("out", result)
+
+
+def write_outs(out: Iterable[Tensor] | None, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """As `write_out`, for functions with several results."""
+    if out is None:
+        return results
+    return tuple(write_out(target, result) for target, result in zip(out, results, strict=True))

@@ -1,0 +1,150 @@
+//! Writes to tensors: torch's refusals, the write itself, and the history that follows from it.
+
+use super::view::{Origin, base_edge};
+use super::{Record, grad_enabled, grad_mode, grads};
+use crate::error::{self, Result};
+use crate::tensor::Tensor;
+
+/// Writes a function of `target` into `target`: `x.add_(y)` is `update("add_", x, |x| add(x, y))`.
+pub fn update(op: &str, target: &Tensor, make: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<()> {
+    check(op, target)?;
+    let value = make(target)?;
+    assign(op, target, &value)
+}
+
+/// Writes `value` with its history into `target`, for callers that have called `check`.
+pub fn assign(op: &str, target: &Tensor, value: &Tensor) -> Result<()> {
+    if value.is(target) {
+        return Ok(());
+    }
+    if !value.dtype().can_cast(target.dtype()) {
+        return error::dtype(format!(
+            "{op}: result type {} can't be cast to the desired output type {}",
+            value.dtype().name(),
+            target.dtype().name()
+        ));
+    }
+    if value.shape() != target.shape() {
+        return error::shape(format!(
+            "{op}: output with shape {:?} doesn't match the broadcast shape {:?}",
+            target.shape().as_slice(),
+            value.shape().as_slice()
+        ));
+    }
+    store(target, value)
+}
+
+/// The write and its history; shapes are known to fit (value may broadcast).
+pub fn store(target: &Tensor, value: &Tensor) -> Result<()> {
+    let recorded = grad_enabled()
+        && target.dtype().is_differentiable()
+        && (value.requires_grad() || target.requires_grad() || base_requires_grad(target));
+    if !recorded {
+        target.write(value)?;
+        target.core().storage.bump();
+        return Ok(());
+    }
+    let value = with_history(target, value)?;
+    let edge = value.edge();
+    if let Some(edge) = &edge {
+        let mut state = edge.node.saved.lock();
+        for saved in &mut state.tensors {
+            if saved.is_input(target) {
+                saved.set_aside()?;
+            }
+        }
+    }
+    let base = target.base();
+    let rebased = match &base {
+        Some(base) => base_edge(base, &value, &target.geometry())?,
+        None => None,
+    };
+    target.write(&value)?;
+    target.core().storage.bump();
+    if let Some(edge) = &edge {
+        let mut state = edge.node.saved.lock();
+        for saved in &mut state.tensors {
+            saved.follow(target);
+        }
+    }
+    match (base, rebased, edge) {
+        // The view's own grad_fn is made anew from the base's when it is next asked for.
+        (Some(base), Some(rebased), _) => base.set_grad_fn(rebased),
+        (None, _, Some(edge)) => target.set_grad_fn(edge),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn base_requires_grad(target: &Tensor) -> bool {
+    target.base().is_some_and(|base| base.requires_grad())
+}
+
+/// `value` as a recorded result in the target's shape and dtype, so that its edge can become the target's.
+fn with_history(target: &Tensor, value: &Tensor) -> Result<Tensor> {
+    let mut value = value.clone();
+    if value.shape() != target.shape() {
+        value = crate::ops::movement::expand(&value, &target.shape())?;
+    }
+    if value.dtype() != target.dtype() {
+        value = crate::ops::creation::to_dtype(&value, target.dtype())?;
+    }
+    if value.requires_grad() && !value.is_leaf() {
+        return Ok(value);
+    }
+    // A constant, or a leaf whose accumulator must not become the target's grad_fn.
+    let out = value.detached();
+    let _on = grad_mode(true);
+    if let Some(record) = Record::new("CopyBackwards", &[target, &value]) {
+        record.finish(&out, |c| {
+            let grad = c.grad()?;
+            grads([
+                c.when(0, || crate::ops::creation::zeros(&grad.shape(), grad.dtype(), grad.device()))?,
+                Some(grad.clone()),
+            ])
+        });
+    }
+    Ok(out)
+}
+
+/// torch's refusals, in torch's words.
+pub fn check(op: &str, target: &Tensor) -> Result<()> {
+    if target.core().geometry.overlaps_itself() {
+        return error::runtime(format!(
+            "{op}: unsupported operation: more than one element of the written-to tensor refers to a single memory \
+             location. Please clone() the tensor before performing the operation."
+        ));
+    }
+    if !grad_enabled() {
+        return Ok(());
+    }
+    let meta = target.meta().read_recursive();
+    if meta.requires_grad && meta.grad_fn.is_none() {
+        return error::runtime(format!(
+            "{op}: a leaf Variable that requires grad is being used in an in-place operation."
+        ));
+    }
+    let Some(view) = &meta.view else { return Ok(()) };
+    let (base, origin) = (view.base.clone(), view.origin);
+    drop(meta);
+    if !base.requires_grad() {
+        return Ok(());
+    }
+    if base.is_leaf() {
+        return error::runtime(format!(
+            "{op}: a view of a leaf Variable that requires grad is being used in an in-place operation."
+        ));
+    }
+    match origin {
+        Origin::Ordinary => Ok(()),
+        Origin::Multiple => error::runtime(format!(
+            "{op}: this view is the output of a function that returns multiple views. Such functions do not allow \
+             the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )),
+        Origin::NoGrad => error::runtime(format!(
+            "{op}: a view was created in no_grad mode and is being modified inplace with grad mode enabled. Given \
+             that this use case is ambiguous and error-prone, it is forbidden. Move both the view and the inplace \
+             operation inside or outside the no_grad block."
+        )),
+    }
+}

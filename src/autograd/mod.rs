@@ -1,0 +1,128 @@
+//! The tape: nodes, saved tensors, the engine that runs them backwards, and how writes change history.
+
+pub mod engine;
+pub mod inplace;
+pub mod node;
+pub mod python;
+pub mod saved;
+pub mod view;
+
+use std::cell::Cell;
+use std::sync::Weak;
+
+use smallvec::SmallVec;
+
+use crate::error::{self, Result};
+use crate::tensor::Tensor;
+pub use node::{Context, Edge, Grads, Node, Record};
+pub use view::ViewOf;
+
+/// A tensor's place in the graph.
+#[derive(Default)]
+pub struct Meta {
+    /// Set on leaves by `requires_grad_()`; other tensors need gradients because they have a `grad_fn`.
+    pub requires_grad: bool,
+    pub grad_fn: Option<Edge>,
+    pub grad: Option<Tensor>,
+    pub retains_grad: bool,
+    /// The leaf's gradient sink while some graph uses it.
+    pub accumulator: Weak<Node>,
+    /// Set when this tensor shows another one's memory, so that writes reach the base's history.
+    pub view: Option<Box<ViewOf>>,
+    /// Called with the leaf after its gradient has been accumulated.
+    pub post_hooks: Vec<(u64, pyo3::Py<pyo3::PyAny>)>,
+}
+
+thread_local! {
+    static GRAD_MODE: Cell<bool> = const { Cell::new(true) };
+    static INFERENCE: Cell<bool> = const { Cell::new(false) };
+    static ANOMALY: Cell<(bool, bool)> = const { Cell::new((false, true)) };
+}
+
+pub fn grad_enabled() -> bool {
+    GRAD_MODE.get()
+}
+
+/// Sets whether ops are recorded on this thread, until the guard is dropped.
+pub fn grad_mode(enabled: bool) -> ModeGuard {
+    ModeGuard(GRAD_MODE.replace(enabled))
+}
+
+pub struct ModeGuard(bool);
+
+impl Drop for ModeGuard {
+    fn drop(&mut self) {
+        GRAD_MODE.set(self.0);
+    }
+}
+
+impl Tensor {
+    pub fn requires_grad(&self) -> bool {
+        let meta = self.meta().read_recursive();
+        if meta.requires_grad || meta.grad_fn.is_some() {
+            return true;
+        }
+        // A view of a base that was written to with gradients inherits them.
+        match &meta.view {
+            Some(view) if view.seen != self.version() => view.base.requires_grad(),
+            _ => false,
+        }
+    }
+
+    pub fn is_leaf(&self) -> bool {
+        self.meta().read_recursive().grad_fn.is_none() && !(self.is_stale_view() && self.requires_grad())
+    }
+
+    /// Where a gradient for this tensor goes: its `grad_fn`, or for a leaf its accumulator.
+    pub fn edge(&self) -> Option<Edge> {
+        if self.is_stale_view() {
+            view::regenerate(self);
+        }
+        {
+            let meta = self.meta().read_recursive();
+            if let Some(edge) = &meta.grad_fn {
+                return Some(edge.clone());
+            }
+            if !meta.requires_grad {
+                return None;
+            }
+        }
+        Some(Edge::accumulator(self))
+    }
+
+    pub fn set_grad_fn(&self, edge: Edge) {
+        let mut meta = self.meta().write();
+        meta.requires_grad = false;
+        meta.grad_fn = Some(edge);
+    }
+
+    pub fn set_requires_grad(&self, value: bool) -> Result<()> {
+        if value && !self.dtype().is_differentiable() {
+            return error::runtime(format!(
+                "only Tensors of floating point and complex dtype can require gradients, got {}",
+                self.dtype().name()
+            ));
+        }
+        if !self.is_leaf() {
+            if value {
+                return Ok(());
+            }
+            return error::runtime(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable \
+                 in a subgraph that doesn't require differentiation use var_no_grad = var.detach().",
+            );
+        }
+        self.meta().write().requires_grad = value;
+        Ok(())
+    }
+}
+
+/// Whether a new op over `inputs` must be recorded.
+pub fn needs_grad(inputs: &[&Tensor]) -> bool {
+    grad_enabled() && inputs.iter().any(|input| input.requires_grad())
+}
+
+/// The gradients of a rule, one per input.
+pub fn grads<const N: usize>(values: [Option<Tensor>; N]) -> Result<Grads> {
+    Ok(SmallVec::from_iter(values))
+}

@@ -1,0 +1,334 @@
+//! The tape's doors to Python: hooks, `autograd.Function`, grad mode and the call that starts a backward pass.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use smallvec::SmallVec;
+
+use super::engine::{self, Request};
+use super::node::{Body, Edge, Grads, HOOK_ID, Node, Record};
+use super::saved::Saved;
+use super::{ANOMALY, GRAD_MODE, INFERENCE};
+use crate::error::{self, Error, Result};
+use crate::guard;
+use crate::tensor::Tensor;
+
+fn to_python(py: Python<'_>, grads: &[Option<Tensor>]) -> PyResult<Py<PyTuple>> {
+    Ok(PyTuple::new(py, grads.iter().cloned())?.unbind())
+}
+
+fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Tensor>>> {
+    if object.is_none() {
+        return Ok(vec![None]);
+    }
+    if let Ok(single) = object.extract::<Tensor>() {
+        return Ok(vec![Some(single)]);
+    }
+    object.extract::<Vec<Option<Tensor>>>()
+}
+
+/// Lets tensor hooks and node pre-hooks see and replace the gradients that arrive at a node.
+pub fn run_tensor_hooks(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()> {
+    guard::attached(|py| {
+        let (tensor, pre) = node.with_hooks(|hooks| {
+            let tensor: Vec<_> = hooks.tensor.iter().map(|(_, index, hook)| (*index, hook.clone_ref(py))).collect();
+            let pre: Vec<_> = hooks.pre.iter().map(|(_, hook)| hook.clone_ref(py)).collect();
+            (tensor, pre)
+        });
+        for (index, hook) in tensor {
+            let Some(slot) = grads.get_mut(index) else { continue };
+            let Some(grad) = slot.clone() else { continue };
+            let result = hook.call1(py, (grad.clone(),))?;
+            if !result.is_none(py) {
+                *slot = Some(check_hook_result(result.extract::<Tensor>(py)?, &grad)?);
+            }
+        }
+        for hook in pre {
+            let result = hook.call1(py, (to_python(py, grads)?,))?;
+            if !result.is_none(py) {
+                *grads = from_python(result.bind(py))?.into_iter().collect();
+            }
+        }
+        Ok(())
+    })
+}
+
+fn check_hook_result(new: Tensor, old: &Tensor) -> PyResult<Tensor> {
+    if new.shape() != old.shape() {
+        return Err(Error::Runtime(format!(
+            "hook has changed the size of value: expected {:?}, got {:?}",
+            old.shape().as_slice(),
+            new.shape().as_slice()
+        ))
+        .into());
+    }
+    Ok(new)
+}
+
+/// `grad_fn.register_hook` hooks: they see inputs' and outputs' gradients.
+pub fn run_post_hooks(node: &Arc<Node>, results: Grads, grads: &[Option<Tensor>]) -> Result<Grads> {
+    match node.hooks.lock().as_ref() {
+        Some(hooks) if !hooks.post.is_empty() => {}
+        _ => return Ok(results),
+    }
+    guard::attached(|py| {
+        let hooks: Vec<_> = node.with_hooks(|hooks| hooks.post.iter().map(|(_, hook)| hook.clone_ref(py)).collect());
+        let mut results = results;
+        for hook in hooks {
+            let answer = hook.call1(py, (to_python(py, &results)?, to_python(py, grads)?))?;
+            if !answer.is_none(py) {
+                results = from_python(answer.bind(py))?.into_iter().collect();
+            }
+        }
+        Ok(results)
+    })
+}
+
+pub fn run_post_accumulate(leaf: &Tensor) -> Result<()> {
+    if leaf.meta().read_recursive().post_hooks.is_empty() {
+        return Ok(());
+    }
+    guard::attached(|py| {
+        let hooks: Vec<_> =
+            leaf.meta().read_recursive().post_hooks.iter().map(|(_, hook)| hook.clone_ref(py)).collect();
+        for hook in hooks {
+            hook.call1(py, (leaf.clone(),))?;
+        }
+        Ok(())
+    })
+}
+
+pub fn run_function(node: &Arc<Node>, function: &Py<PyAny>, grads: &[Option<Tensor>]) -> Result<Grads> {
+    guard::attached(|py| {
+        let answer = function.call_method1(py, "_run", (to_python(py, grads)?,))?;
+        let results = from_python(answer.bind(py))?;
+        if results.len() < node.inputs.len() {
+            return error::runtime(format!(
+                "function {} returned an incorrect number of gradients (expected {}, got {})",
+                node.name,
+                node.inputs.len(),
+                results.len()
+            ));
+        }
+        Ok(results.into_iter().collect())
+    })
+}
+
+pub fn release_function(function: &Py<PyAny>) {
+    guard::attached(|py| {
+        // Freeing early is a favour to memory; an object that cannot is freed with the graph.
+        drop(function.call_method0(py, "_release"));
+    });
+}
+
+/// `x.grad_fn`.
+#[pyclass(name = "Node", module = "pyburn.autograd", frozen, weakref)]
+#[derive(Clone)]
+pub struct PyNode(pub Edge);
+
+#[pymethods]
+impl PyNode {
+    fn name(&self) -> String {
+        self.0.node.name.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{} object at {:#x}>", self.0.node.name, Arc::as_ptr(&self.0.node) as usize)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| Arc::ptr_eq(&self.0.node, &other.get().0.node))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.0.node) as usize
+    }
+
+    #[getter]
+    fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let pairs = self.0.node.inputs.iter().map(|edge| match edge {
+            Some(edge) => (Some(Self(edge.clone())), edge.index),
+            None => (None, 0),
+        });
+        PyTuple::new(py, pairs.collect::<Vec<_>>())
+    }
+
+    /// The leaf of an AccumulateGrad node.
+    #[getter]
+    fn variable(&self) -> PyResult<Tensor> {
+        match &self.0.node.body {
+            Body::Accumulate(leaf) => Ok(leaf.clone()),
+            _ => Err(pyo3::exceptions::PyAttributeError::new_err(format!(
+                "'{}' object has no attribute 'variable'",
+                self.0.node.name
+            ))),
+        }
+    }
+
+    /// Adds a hook that sees the node's input and output gradients; returns its number.
+    fn _register_hook(&self, hook: Py<PyAny>) -> u64 {
+        let id = HOOK_ID.fetch_add(1, Ordering::Relaxed);
+        self.0.node.with_hooks(|hooks| hooks.post.push((id, hook)));
+        id
+    }
+
+    fn _register_prehook(&self, hook: Py<PyAny>) -> u64 {
+        let id = HOOK_ID.fetch_add(1, Ordering::Relaxed);
+        self.0.node.with_hooks(|hooks| hooks.pre.push((id, hook)));
+        id
+    }
+
+    fn _remove_hook(&self, id: u64) {
+        self.0.node.with_hooks(|hooks| {
+            hooks.post.retain(|(found, _)| *found != id);
+            hooks.pre.retain(|(found, _)| *found != id);
+            hooks.tensor.retain(|(found, _, _)| *found != id);
+        });
+    }
+}
+
+/// A tensor kept by an `autograd.Function`, checked for writes when it is read.
+#[pyclass(name = "_SavedTensor", module = "pyburn._core", frozen)]
+pub struct PySaved(Saved, std::borrow::Cow<'static, str>);
+
+#[pymethods]
+impl PySaved {
+    #[new]
+    fn new(tensor: Tensor, name: String) -> Self {
+        Self(Saved::input(&tensor), name.into())
+    }
+
+    fn unpack(&self) -> Result<Tensor> {
+        self.0.unpack_for(&self.1)
+    }
+}
+
+/// Makes `outputs` the results of a Python function of `inputs`; `owner` has `_run(grads)` and `_release()`.
+#[pyfunction]
+fn _record_function(name: String, owner: Py<PyAny>, inputs: Vec<Option<Tensor>>, outputs: Vec<Tensor>) -> bool {
+    // An input without a tensor keeps its place, so that gradients and arguments stay aligned.
+    let stand_in = outputs.first().map(Tensor::detached);
+    let inputs: Vec<&Tensor> = inputs.iter().filter_map(|input| input.as_ref().or(stand_in.as_ref())).collect();
+    match Record::named(name.into(), &inputs) {
+        Some(record) => {
+            record.link(&outputs.iter().collect::<Vec<_>>(), Body::Python(owner));
+            true
+        }
+        None => false,
+    }
+}
+
+/// Runs a backward pass. `inputs=None` fills `.grad`; otherwise gradients are returned, or accumulated.
+#[pyfunction]
+#[pyo3(signature = (tensors, grads, keep_graph, create_graph, inputs=None, accumulate=false))]
+fn _backward<'py>(
+    py: Python<'py>,
+    tensors: Vec<Tensor>,
+    grads: Vec<Option<Tensor>>,
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: Option<Vec<Tensor>>,
+    accumulate: bool,
+) -> PyResult<Bound<'py, PyList>> {
+    let mut roots = Vec::with_capacity(tensors.len());
+    for (index, tensor) in tensors.iter().enumerate() {
+        let grad = grads.get(index).cloned().flatten();
+        roots.push(root(index, tensor, grad)?);
+    }
+    let capture = inputs.map(|inputs| inputs.iter().map(capture_edge).collect::<Result<Vec<_>>>()).transpose()?;
+    let request = Request { roots, keep_graph, create_graph, capture, accumulate };
+    let found = guard::detached(move || engine::run(request))?;
+    PyList::new(py, found)
+}
+
+fn capture_edge(tensor: &Tensor) -> Result<Edge> {
+    match tensor.edge() {
+        Some(edge) => Ok(edge),
+        None => error::runtime("One of the differentiated Tensors does not require grad"),
+    }
+}
+
+fn root(index: usize, tensor: &Tensor, grad: Option<Tensor>) -> Result<(Edge, Tensor)> {
+    let Some(edge) = tensor.edge() else {
+        return error::runtime(format!("element {index} of tensors does not require grad and does not have a grad_fn"));
+    };
+    let grad = match grad {
+        Some(grad) if grad.shape() != tensor.shape() => {
+            return error::runtime(format!(
+                "Mismatch in shape: grad_output[{index}] has a shape of {:?} and output[{index}] has a shape of {:?}.",
+                grad.shape().as_slice(),
+                tensor.shape().as_slice()
+            ));
+        }
+        Some(grad) => grad,
+        None if tensor.numel() == 1 => {
+            crate::ops::creation::full(&tensor.shape(), 1.0.into(), tensor.dtype(), tensor.device())?
+        }
+        None => return error::runtime("grad can be implicitly created only for scalar outputs"),
+    };
+    Ok((edge, grad))
+}
+
+/// Sets whether ops are recorded on this thread; returns what it was.
+#[pyfunction]
+fn _set_grad_enabled(enabled: bool) -> bool {
+    GRAD_MODE.replace(enabled)
+}
+
+/// Whether ops are recorded on this thread.
+#[pyfunction]
+fn is_grad_enabled() -> bool {
+    GRAD_MODE.get()
+}
+
+#[pyfunction]
+fn _set_inference_mode(enabled: bool) -> bool {
+    INFERENCE.replace(enabled)
+}
+
+/// Whether this thread is inside `inference_mode`.
+#[pyfunction]
+fn is_inference_mode_enabled() -> bool {
+    INFERENCE.get()
+}
+
+#[pyfunction]
+fn _set_anomaly(enabled: bool, check_nan: bool) {
+    ANOMALY.set((enabled, check_nan));
+}
+
+#[pyfunction]
+fn _get_anomaly() -> (bool, bool) {
+    ANOMALY.get()
+}
+
+/// Adds a hook to a tensor's gradient; returns the node that keeps it and its number.
+pub fn add_tensor_hook(tensor: &Tensor, hook: Py<PyAny>) -> PyResult<(PyNode, u64)> {
+    let Some(edge) = tensor.edge() else {
+        return Err(
+            Error::Runtime("cannot register a hook on a tensor that doesn't require gradient".to_string()).into()
+        );
+    };
+    Python::attach(|py| {
+        if hook.bind(py).is_callable() { Ok(()) } else { Err(PyTypeError::new_err("a hook must be callable")) }
+    })?;
+    let id = HOOK_ID.fetch_add(1, Ordering::Relaxed);
+    edge.node.with_hooks(|hooks| hooks.tensor.push((id, edge.index, hook)));
+    Ok((PyNode(edge), id))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyNode>()?;
+    module.add_class::<PySaved>()?;
+    module.add_function(wrap_pyfunction!(_record_function, module)?)?;
+    module.add_function(wrap_pyfunction!(_backward, module)?)?;
+    module.add_function(wrap_pyfunction!(_set_grad_enabled, module)?)?;
+    module.add_function(wrap_pyfunction!(is_grad_enabled, module)?)?;
+    module.add_function(wrap_pyfunction!(_set_inference_mode, module)?)?;
+    module.add_function(wrap_pyfunction!(is_inference_mode_enabled, module)?)?;
+    module.add_function(wrap_pyfunction!(_set_anomaly, module)?)?;
+    module.add_function(wrap_pyfunction!(_get_anomaly, module)?)
+}

@@ -1,0 +1,82 @@
+//! Checks that every op makes before burn sees its input.
+
+use std::sync::OnceLock;
+
+use crate::device::Device;
+use crate::dtype::{DType, Kind};
+use crate::error::{self, Result};
+use crate::tensor::Tensor;
+
+/// The device that all inputs share. A CPU scalar (rank 0) may meet a GPU tensor, as in torch.
+pub fn same_device(op: &str, inputs: &[&Tensor]) -> Result<Device> {
+    let mut found = Device::Cpu;
+    for (index, input) in inputs.iter().enumerate() {
+        let device = input.device();
+        if index == 0 {
+            found = device;
+        } else if device != found {
+            return error::device(format!(
+                "{op}: Expected all tensors to be on the same device, but found at least two devices, {} and {}! \
+                 Move one of them with .to('{}')",
+                found.name(),
+                device.name(),
+                found.name()
+            ));
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses sizes that this machine could never hold, before an allocator aborts the process.
+pub fn allocation(bytes: usize) -> Result<()> {
+    let total = memory_total();
+    if bytes > total {
+        return error::memory(format!(
+            "cannot allocate {bytes} bytes: this machine has {total}; use a smaller shape or dtype"
+        ));
+    }
+    Ok(())
+}
+
+fn memory_total() -> usize {
+    static TOTAL: OnceLock<usize> = OnceLock::new();
+    *TOTAL.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        text.lines()
+            .find_map(|line| line.strip_prefix("MemTotal:"))
+            .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<usize>().ok())
+            .map_or(1 << 40, |kilobytes| kilobytes * 1024)
+    })
+}
+
+/// Refuses element types outside `kinds`, naming what the op takes.
+pub fn kind(op: &str, dtype: DType, kinds: &[Kind]) -> Result<()> {
+    if kinds.contains(&dtype.kind()) {
+        return Ok(());
+    }
+    let names: Vec<&str> = kinds
+        .iter()
+        .map(|kind| match kind {
+            Kind::Bool => "bool",
+            Kind::Int => "integer",
+            Kind::Float => "floating-point",
+            Kind::Complex => "complex",
+        })
+        .collect();
+    error::dtype(format!(
+        "{op}: not implemented for '{}'; it takes {} tensors, convert with .to(...) first",
+        dtype.name(),
+        names.join(" or ")
+    ))
+}
+
+pub fn rank(op: &str, name: &str, tensor: &Tensor, allowed: &[usize]) -> Result<()> {
+    if allowed.contains(&tensor.rank()) {
+        return Ok(());
+    }
+    error::shape(format!(
+        "{op}: {name} must have {} dimensions, got shape {:?}",
+        allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
+        tensor.shape().as_slice()
+    ))
+}

@@ -1,0 +1,308 @@
+//! Devices: `cpu` is burn's Flex backend, `wgpu:n` the n-th adapter through burn's wgpu backend with fusion.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use burn_dispatch::devices::{CubeDevice, FlexDevice, RuntimeId, WgpuDevice, WgpuDeviceKind};
+use burn_dispatch::{Dispatch, DispatchDevice};
+use pyo3::prelude::*;
+
+use crate::error::{self, Result};
+use crate::guard;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Device {
+    Cpu,
+    Wgpu(u16),
+}
+
+struct Adapter {
+    device: WgpuDevice,
+    software: bool,
+}
+
+static ADAPTERS: OnceLock<Vec<Adapter>> = OnceLock::new();
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// What `set_default_device` chose: -2 nothing, -1 the CPU, n the n-th adapter.
+static DEFAULT: AtomicI32 = AtomicI32::new(-2);
+
+/// A GPU context does not survive a fork; afterwards asking for one is an error, not a hang.
+pub fn forbid_after_fork() {
+    FORKED.store(true, Ordering::SeqCst);
+}
+
+/// The adapters of this machine, real GPUs first.
+fn adapters() -> &'static [Adapter] {
+    ADAPTERS.get_or_init(|| {
+        let found = guard::run("devices", || Dispatch::enumerate_cube(RuntimeId::Wgpu));
+        let mut list: Vec<(u8, Adapter)> = found
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|device| match device {
+                DispatchDevice::Cube(CubeDevice::Wgpu(device)) => {
+                    let rank = match device.kind {
+                        WgpuDeviceKind::DiscreteGpu(_) => 0,
+                        WgpuDeviceKind::IntegratedGpu(_) => 1,
+                        WgpuDeviceKind::VirtualGpu(_) => 2,
+                        WgpuDeviceKind::Cpu => 4,
+                        _ => 3,
+                    };
+                    let software = rank == 4;
+                    Some((rank, Adapter { device, software }))
+                }
+                _ => None,
+            })
+            .collect();
+        list.sort_by_key(|(rank, _)| *rank);
+        list.into_iter().map(|(_, adapter)| adapter).collect()
+    })
+}
+
+impl Device {
+    pub fn is_cpu(self) -> bool {
+        self == Self::Cpu
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            Self::Cpu => "cpu".to_string(),
+            Self::Wgpu(index) => format!("wgpu:{index}"),
+        }
+    }
+
+    /// burn's handle; an error says what is missing on this machine.
+    pub fn burn(self) -> Result<DispatchDevice> {
+        match self {
+            Self::Cpu => Ok(DispatchDevice::from(FlexDevice)),
+            Self::Wgpu(_) if FORKED.load(Ordering::SeqCst) => {
+                error::device("wgpu cannot be used in a forked process; start it with multiprocessing's 'spawn' method")
+            }
+            Self::Wgpu(index) => match adapters().get(index as usize) {
+                Some(adapter) => Ok(DispatchDevice::Cube(CubeDevice::Wgpu(adapter.device.clone()))),
+                None if adapters().is_empty() => error::device(
+                    "wgpu: no GPU adapter was found; install a Vulkan driver (for example mesa-vulkan-drivers), \
+                     or use device='cpu'",
+                ),
+                None => error::device(format!(
+                    "wgpu:{index}: this machine has {} adapter(s), the last is wgpu:{}",
+                    adapters().len(),
+                    adapters().len() - 1
+                )),
+            },
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self> {
+        let lower = text.trim().to_lowercase();
+        let (kind, index) = match lower.split_once(':') {
+            Some((kind, index)) => match index.parse::<u16>() {
+                Ok(index) => (kind, index),
+                Err(_) => {
+                    return error::runtime(format!("Invalid device string: '{text}'; write 'cpu', 'wgpu' or 'wgpu:0'"));
+                }
+            },
+            None => (lower.as_str(), 0),
+        };
+        match kind {
+            "cpu" | "ndarray" | "flex" => Ok(Self::Cpu),
+            "wgpu" | "gpu" | "wgpudevice" | "fusionjitbackend" | "vulkan" | "metal" | "webgpu" => Ok(Self::Wgpu(index)),
+            "cuda" | "mps" | "xpu" if !adapters().is_empty() && !adapters()[0].software => Ok(Self::Wgpu(index)),
+            "cuda" | "mps" | "xpu" => error::device(format!(
+                "device '{text}': this wheel has no {kind} and no real GPU adapter was found for wgpu; \
+                 use device='cpu'"
+            )),
+            "pytorch" | "libtorch" => {
+                error::device("device 'pytorch': this wheel has no libtorch; use 'cpu' or 'wgpu'")
+            }
+            _ => error::runtime(format!("Invalid device string: '{text}'; expected one of cpu, wgpu, wgpu:0")),
+        }
+    }
+}
+
+/// The device of new tensors: set by the program, by PYBURN_DEVICE, else a real GPU, else the CPU.
+pub fn default_device() -> Result<Device> {
+    match DEFAULT.load(Ordering::Relaxed) {
+        -1 => Ok(Device::Cpu),
+        -2 => choose(),
+        index => Ok(Device::Wgpu(index as u16)),
+    }
+}
+
+fn choose() -> Result<Device> {
+    let (device, reason) = match std::env::var("PYBURN_DEVICE") {
+        Ok(name) if !name.trim().is_empty() => {
+            let device = Device::parse(&name)?;
+            device.burn()?;
+            (device, "PYBURN_DEVICE")
+        }
+        _ if adapters().first().is_some_and(|adapter| !adapter.software) => {
+            (Device::Wgpu(0), "a GPU adapter is present")
+        }
+        _ => (Device::Cpu, "no real GPU adapter was found"),
+    };
+    set_default(device);
+    announce(device, reason);
+    Ok(device)
+}
+
+/// Says the choice once, through Python's logging so that users can silence it.
+fn announce(device: Device, reason: &str) {
+    guard::attached(|py| {
+        let said = py.import("logging").and_then(|logging| {
+            let logger = logging.call_method1("getLogger", ("pyburn",))?;
+            logger.call_method1("info", (format!("default device: {} ({reason})", device.name()),))
+        });
+        // A broken logging setup must not break tensor creation.
+        drop(said);
+    });
+}
+
+fn set_default(device: Device) {
+    let code = match device {
+        Device::Cpu => -1,
+        Device::Wgpu(index) => i32::from(index),
+    };
+    DEFAULT.store(code, Ordering::Relaxed);
+}
+
+/// `pyburn.device`: `device("cpu")`, `device("wgpu", 0)`.
+#[pyclass(name = "device", module = "pyburn", frozen, eq, hash, from_py_object)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PyDevice(pub Device);
+
+#[pymethods]
+impl PyDevice {
+    #[new]
+    #[pyo3(signature = (r#type, index=None))]
+    fn new(r#type: &Bound<'_, PyAny>, index: Option<u16>) -> PyResult<Self> {
+        let device = r#type.extract::<DeviceArg>()?.0;
+        Ok(Self(match (device, index) {
+            (Device::Wgpu(_), Some(index)) => Device::Wgpu(index),
+            (device, _) => device,
+        }))
+    }
+
+    #[getter]
+    fn r#type(&self) -> &'static str {
+        match self.0 {
+            Device::Cpu => "cpu",
+            Device::Wgpu(_) => "wgpu",
+        }
+    }
+
+    #[getter]
+    fn index(&self) -> Option<u16> {
+        match self.0 {
+            Device::Cpu => None,
+            Device::Wgpu(index) => Some(index),
+        }
+    }
+
+    fn __str__(&self) -> String {
+        self.0.name()
+    }
+
+    fn __repr__(&self) -> String {
+        match self.0 {
+            Device::Cpu => "device(type='cpu')".to_string(),
+            Device::Wgpu(index) => format!("device(type='wgpu', index={index})"),
+        }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.get_type::<Self>().into_any(), (self.0.name(),)))
+    }
+}
+
+/// A `device=` argument: a `pyburn.device`, a string, a `Backend` member or an adapter's number.
+#[derive(Clone, Copy)]
+pub struct DeviceArg(pub Device);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for DeviceArg {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(device) = object.extract::<PyDevice>() {
+            return Ok(Self(device.0));
+        }
+        if let Ok(name) = object.extract::<std::borrow::Cow<'_, str>>() {
+            return Ok(Self(Device::parse(&name)?));
+        }
+        if let Ok(index) = object.extract::<u16>() {
+            return Ok(Self(Device::Wgpu(index)));
+        }
+        if let Ok(value) = object.getattr("value")
+            && let Ok(name) = value.extract::<String>()
+        {
+            return Ok(Self(Device::parse(&name)?));
+        }
+        error::type_(format!(
+            "device must be a string such as 'cpu' or 'wgpu', a pyburn.device or a pyburn.Backend, got {}",
+            object.get_type().name()?
+        ))
+        .map_err(PyErr::from)
+    }
+}
+
+/// Name and facts of every device that is really there.
+#[pyfunction]
+fn _adapters(py: Python<'_>) -> Vec<(String, String, bool)> {
+    py.detach(|| {
+        adapters()
+            .iter()
+            .enumerate()
+            .map(|(index, adapter)| {
+                let name = guard::run("devices", || {
+                    DispatchDevice::Cube(CubeDevice::Wgpu(adapter.device.clone()))
+                        .identity()
+                        .map(|identity| identity.name)
+                });
+                let label = name.ok().flatten().unwrap_or_else(|| format!("{:?}", adapter.device.kind));
+                (format!("wgpu:{index}"), label, adapter.software)
+            })
+            .collect()
+    })
+}
+
+/// Sets the device of tensors created without `device=`; None returns to the automatic choice.
+#[pyfunction]
+#[pyo3(signature = (device))]
+fn set_default_device(device: Option<DeviceArg>) -> PyResult<()> {
+    match device {
+        Some(DeviceArg(device)) => {
+            device.burn()?;
+            set_default(device);
+        }
+        None => DEFAULT.store(-2, Ordering::Relaxed),
+    }
+    Ok(())
+}
+
+/// The device of tensors created without `device=`.
+#[pyfunction]
+fn get_default_device() -> PyResult<PyDevice> {
+    Ok(PyDevice(default_device()?))
+}
+
+/// Waits until the device has done all that it was given, and reports its errors.
+#[pyfunction]
+#[pyo3(signature = (device=None))]
+fn synchronize(py: Python<'_>, device: Option<DeviceArg>) -> PyResult<()> {
+    use burn_backend::Backend;
+    let device = match device {
+        Some(DeviceArg(device)) => device,
+        None => default_device()?,
+    };
+    let burn = device.burn()?;
+    let done = py.detach(|| guard::run("synchronize", || Dispatch::sync(&burn)))?;
+    done.or_else(|cause| error::device(format!("{}: {cause:?}", device.name()))).map_err(PyErr::from)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyDevice>()?;
+    module.add_function(wrap_pyfunction!(_adapters, module)?)?;
+    module.add_function(wrap_pyfunction!(set_default_device, module)?)?;
+    module.add_function(wrap_pyfunction!(get_default_device, module)?)?;
+    module.add_function(wrap_pyfunction!(synchronize, module)?)
+}

@@ -1,0 +1,401 @@
+//! Element types: torch's names, burn's types and torch's promotion table.
+
+use burn_std::{BoolStore, DType as BurnDType, FloatDType, IntDType};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::error::{self, Result};
+
+/// An element type. The order is that of `ALL`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum DType {
+    Bool,
+    U8,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
+    BF16,
+    F32,
+    F64,
+    U16,
+    U32,
+    U64,
+    C64,
+    C128,
+}
+
+pub const ALL: [DType; 15] = [
+    DType::Bool,
+    DType::U8,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+    DType::F64,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::C64,
+    DType::C128,
+];
+
+/// Which of burn's op traits an element type belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Bool,
+    Int,
+    Float,
+    Complex,
+}
+
+impl DType {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::U8 => "uint8",
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::F16 => "float16",
+            Self::BF16 => "bfloat16",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::U64 => "uint64",
+            Self::C64 => "complex64",
+            Self::C128 => "complex128",
+        }
+    }
+
+    pub fn size(self) -> usize {
+        match self {
+            Self::Bool | Self::U8 | Self::I8 => 1,
+            Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 | Self::C64 => 8,
+            Self::C128 => 16,
+        }
+    }
+
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Bool => Kind::Bool,
+            Self::F16 | Self::BF16 | Self::F32 | Self::F64 => Kind::Float,
+            Self::C64 | Self::C128 => Kind::Complex,
+            _ => Kind::Int,
+        }
+    }
+
+    pub fn is_float(self) -> bool {
+        self.kind() == Kind::Float
+    }
+
+    pub fn is_int(self) -> bool {
+        self.kind() == Kind::Int
+    }
+
+    pub fn is_complex(self) -> bool {
+        self.kind() == Kind::Complex
+    }
+
+    /// Whether gradients can flow through values of this type.
+    pub fn is_differentiable(self) -> bool {
+        matches!(self.kind(), Kind::Float | Kind::Complex)
+    }
+
+    pub fn is_signed(self) -> bool {
+        !matches!(self, Self::Bool | Self::U8 | Self::U16 | Self::U32 | Self::U64)
+    }
+
+    /// burn's name for the type as the CPU stores it.
+    pub fn burn(self) -> Result<BurnDType> {
+        Ok(match self {
+            Self::Bool => BurnDType::Bool(BoolStore::Native),
+            Self::U8 => BurnDType::U8,
+            Self::I8 => BurnDType::I8,
+            Self::I16 => BurnDType::I16,
+            Self::I32 => BurnDType::I32,
+            Self::I64 => BurnDType::I64,
+            Self::F16 => BurnDType::F16,
+            Self::BF16 => BurnDType::BF16,
+            Self::F32 => BurnDType::F32,
+            Self::F64 => BurnDType::F64,
+            Self::U16 => BurnDType::U16,
+            Self::U32 => BurnDType::U32,
+            Self::U64 => BurnDType::U64,
+            Self::C64 | Self::C128 => {
+                return error::dtype(format!("{} tensors have no burn kernels", self.name()));
+            }
+        })
+    }
+
+    pub fn from_burn(dtype: BurnDType) -> Result<Self> {
+        Ok(match dtype {
+            BurnDType::Bool(_) => Self::Bool,
+            BurnDType::U8 => Self::U8,
+            BurnDType::I8 => Self::I8,
+            BurnDType::I16 => Self::I16,
+            BurnDType::I32 => Self::I32,
+            BurnDType::I64 => Self::I64,
+            BurnDType::F16 => Self::F16,
+            BurnDType::BF16 => Self::BF16,
+            BurnDType::F32 | BurnDType::Flex32 => Self::F32,
+            BurnDType::F64 => Self::F64,
+            BurnDType::U16 => Self::U16,
+            BurnDType::U32 => Self::U32,
+            BurnDType::U64 => Self::U64,
+            BurnDType::QFloat(_) => return error::dtype("quantized tensors are not readable here"),
+        })
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        Some(match name {
+            "float" => Self::F32,
+            "double" => Self::F64,
+            "half" => Self::F16,
+            "long" => Self::I64,
+            "int" => Self::I32,
+            "short" => Self::I16,
+            "cfloat" => Self::C64,
+            "cdouble" => Self::C128,
+            _ => return ALL.into_iter().find(|dtype| dtype.name() == name),
+        })
+    }
+
+    /// The type that results from combining two tensors of these types (torch's table).
+    pub fn promote(self, other: Self) -> Self {
+        if self == other {
+            return self;
+        }
+        let (low, high) = if self.kind() <= other.kind() { (self, other) } else { (other, self) };
+        match (low.kind(), high.kind()) {
+            (Kind::Bool, _) => high,
+            (Kind::Int, Kind::Int) => promote_ints(low, high),
+            (Kind::Int, _) => high,
+            (Kind::Float, Kind::Float) => match (low, high) {
+                (Self::F64, _) | (_, Self::F64) => Self::F64,
+                _ => Self::F32,
+            },
+            (Kind::Float, Kind::Complex) if low == Self::F64 => Self::C128,
+            (Kind::Complex, Kind::Complex) => Self::C128,
+            _ => high,
+        }
+    }
+
+    /// Whether a result of this type may be written into a tensor of type `to` (torch's `can_cast`).
+    pub fn can_cast(self, to: Self) -> bool {
+        self.kind() <= to.kind()
+    }
+}
+
+fn promote_ints(a: DType, b: DType) -> DType {
+    let (unsigned, signed) = match (a.is_signed(), b.is_signed()) {
+        (true, true) | (false, false) => return if a.size() >= b.size() { a } else { b },
+        (false, true) => (a, b),
+        (true, false) => (b, a),
+    };
+    if unsigned.size() < signed.size() {
+        return signed;
+    }
+    match unsigned.size() {
+        1 => DType::I16,
+        2 => DType::I32,
+        _ => DType::I64,
+    }
+}
+
+impl DType {
+    pub fn float_burn(self) -> Result<FloatDType> {
+        Ok(match self {
+            Self::F16 => FloatDType::F16,
+            Self::BF16 => FloatDType::BF16,
+            Self::F32 => FloatDType::F32,
+            Self::F64 => FloatDType::F64,
+            _ => return error::dtype(format!("expected a float dtype, got {}", self.name())),
+        })
+    }
+
+    pub fn int_burn(self) -> Result<IntDType> {
+        Ok(match self {
+            Self::U8 => IntDType::U8,
+            Self::I8 => IntDType::I8,
+            Self::I16 => IntDType::I16,
+            Self::I32 => IntDType::I32,
+            Self::I64 => IntDType::I64,
+            Self::U16 => IntDType::U16,
+            Self::U32 => IntDType::U32,
+            Self::U64 => IntDType::U64,
+            _ => return error::dtype(format!("expected an integer dtype, got {}", self.name())),
+        })
+    }
+}
+
+/// `pyburn.dtype`: its instances are the names `pyburn.float32`, `pyburn.long` and so on.
+#[pyclass(name = "dtype", module = "pyburn", frozen, eq, hash, from_py_object)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PyDType(pub DType);
+
+static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
+
+/// The one object of each type, so that `x.dtype is pyburn.float32` holds as in torch.
+pub fn object(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyDType>> {
+    let objects = OBJECTS.get_or_try_init(py, || {
+        ALL.into_iter().map(|dtype| Py::new(py, PyDType(dtype))).collect::<PyResult<Vec<_>>>()
+    })?;
+    match objects.get(dtype as usize) {
+        Some(found) => Ok(found.bind(py).clone()),
+        None => Bound::new(py, PyDType(dtype)),
+    }
+}
+
+#[pymethods]
+impl PyDType {
+    fn __repr__(&self) -> String {
+        format!("pyburn.{}", self.0.name())
+    }
+
+    fn __reduce__(&self) -> String {
+        self.0.name().to_string()
+    }
+
+    #[getter]
+    fn is_floating_point(&self) -> bool {
+        self.0.is_float()
+    }
+
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.0.is_complex()
+    }
+
+    #[getter]
+    fn is_signed(&self) -> bool {
+        self.0.is_signed()
+    }
+
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.size()
+    }
+
+    fn to_real<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
+        let real = match self.0 {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        };
+        object(py, real)
+    }
+
+    fn to_complex<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
+        let complex = match self.0 {
+            DType::F64 | DType::C128 => DType::C128,
+            _ => DType::C64,
+        };
+        object(py, complex)
+    }
+}
+
+/// A `dtype=` argument: a `pyburn.dtype`, or Python's `float`, `int`, `bool`.
+#[derive(Clone, Copy)]
+pub struct DTypeArg(pub DType);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(dtype) = object.extract::<PyDType>() {
+            return Ok(Self(dtype.0));
+        }
+        let py = object.py();
+        for (class, dtype) in [
+            (py.get_type::<pyo3::types::PyBool>(), DType::Bool),
+            (py.get_type::<pyo3::types::PyFloat>(), DType::F64),
+            (py.get_type::<pyo3::types::PyInt>(), DType::I64),
+        ] {
+            if object.is(&class) {
+                return Ok(Self(dtype));
+            }
+        }
+        if let Ok(name) = object.extract::<String>()
+            && let Some(dtype) = DType::parse(&name)
+        {
+            return Ok(Self(dtype));
+        }
+        error::type_(format!("dtype must be a pyburn.dtype such as pyburn.float32, got {}", object.get_type().name()?))
+            .map_err(PyErr::from)
+    }
+}
+
+static DEFAULT: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(DType::F32 as u8);
+
+pub fn default_dtype() -> DType {
+    let index = DEFAULT.load(std::sync::atomic::Ordering::Relaxed) as usize;
+    ALL.get(index).copied().unwrap_or(DType::F32)
+}
+
+/// The dtype that new float tensors get.
+#[pyfunction]
+fn get_default_dtype(py: Python<'_>) -> PyResult<Bound<'_, PyDType>> {
+    object(py, default_dtype())
+}
+
+/// Sets the dtype that new float tensors get.
+#[pyfunction]
+#[pyo3(signature = (d, /))]
+fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
+    if !d.0.is_float() {
+        return error::type_(format!(
+            "only floating-point types are supported as the default type, got {}",
+            d.0.name()
+        ))
+        .map_err(PyErr::from);
+    }
+    DEFAULT.store(d.0 as u8, std::sync::atomic::Ordering::Relaxed);
+    Ok(())
+}
+
+/// The dtype that combining values of these two dtypes gives.
+#[pyfunction]
+fn promote_types<'py>(py: Python<'py>, type1: DTypeArg, type2: DTypeArg) -> PyResult<Bound<'py, PyDType>> {
+    object(py, type1.0.promote(type2.0))
+}
+
+/// Whether a value of `from_` may be written where `to` stands.
+#[pyfunction]
+fn can_cast(from_: DTypeArg, to: DTypeArg) -> bool {
+    from_.0.can_cast(to.0)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add_class::<PyDType>()?;
+    for dtype in ALL {
+        module.add(dtype.name(), object(py, dtype)?)?;
+    }
+    for (alias, dtype) in [
+        ("float", DType::F32),
+        ("double", DType::F64),
+        ("half", DType::F16),
+        ("long", DType::I64),
+        ("int", DType::I32),
+        ("short", DType::I16),
+        ("cfloat", DType::C64),
+        ("cdouble", DType::C128),
+    ] {
+        module.add(alias, object(py, dtype)?)?;
+    }
+    module.add_function(wrap_pyfunction!(get_default_dtype, module)?)?;
+    module.add_function(wrap_pyfunction!(set_default_dtype, module)?)?;
+    module.add_function(wrap_pyfunction!(promote_types, module)?)?;
+    module.add_function(wrap_pyfunction!(can_cast, module)?)
+}

@@ -1,0 +1,176 @@
+//! Copies a strided view into another, converting the element type (benchmarks/ops.py: contiguous, to).
+
+use half::{bf16, f16};
+
+use super::iterate::rows;
+use crate::dtype::DType;
+use crate::tensor::geometry::Geometry;
+
+/// A raw pointer that rows on several threads may use: they touch disjoint elements.
+#[derive(Clone, Copy)]
+struct Shared(*mut u8);
+// SAFETY: see `rows`: each element belongs to exactly one row.
+unsafe impl Send for Shared {}
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn at<T>(self, index: usize) -> *mut T {
+        // The callers' geometries lie inside their storages, which `Tensor` guarantees.
+        self.0.cast::<T>().wrapping_add(index)
+    }
+}
+
+/// One typed view of CPU memory.
+pub struct View<'a> {
+    pub pointer: *mut u8,
+    pub dtype: DType,
+    pub geometry: &'a Geometry,
+}
+
+/// Writes `source` into `target`; both have the same shape, and `target` does not overlap itself.
+pub fn copy(target: &View<'_>, source: &View<'_>) {
+    if target.dtype == source.dtype {
+        match target.dtype.size() {
+            1 => copy_same::<u8>(target, source),
+            2 => copy_same::<u16>(target, source),
+            4 => copy_same::<u32>(target, source),
+            8 => copy_same::<u64>(target, source),
+            _ => copy_same::<u128>(target, source),
+        }
+    } else {
+        convert(target, source);
+    }
+}
+
+fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
+    let (to, from) = (Shared(target.pointer), Shared(source.pointer));
+    walk(target, source, |[t, s], length, [dt, ds]| {
+        // SAFETY: indices come from the two geometries; alignment was checked when the storage was made.
+        unsafe {
+            if dt == 1 && ds == 1 {
+                std::ptr::copy_nonoverlapping(from.at::<T>(s), to.at::<T>(t), length);
+            } else {
+                for i in 0..length {
+                    *to.at::<T>(t + i * dt) = from.at::<T>(s + i * ds).read_unaligned();
+                }
+            }
+        }
+    });
+}
+
+fn walk(target: &View<'_>, source: &View<'_>, row: impl Fn([usize; 2], usize, [usize; 2]) + Sync) {
+    rows(
+        &target.geometry.shape,
+        [&target.geometry.strides, &source.geometry.strides],
+        [target.geometry.offset, source.geometry.offset],
+        row,
+    );
+}
+
+/// Elements converted at a time: small enough for the stack and the first-level cache.
+const CHUNK: usize = 256;
+
+/// Values on their way between two types: integers exactly, the rest as float64.
+#[derive(Clone, Copy)]
+struct Wide {
+    int: i64,
+    float: f64,
+}
+
+fn convert(target: &View<'_>, source: &View<'_>) {
+    let (to, from) = (Shared(target.pointer), Shared(source.pointer));
+    let (to_dtype, from_dtype) = (target.dtype, source.dtype);
+    walk(target, source, |[t, s], length, [dt, ds]| {
+        let mut buffer = [Wide { int: 0, float: 0.0 }; CHUNK];
+        let mut done = 0;
+        while done < length {
+            let part = CHUNK.min(length - done);
+            // SAFETY: as in `copy_same`.
+            unsafe {
+                load(from_dtype, from, s + done * ds, ds, &mut buffer[..part]);
+                store(to_dtype, to, t + done * dt, dt, &buffer[..part]);
+            }
+            done += part;
+        }
+    });
+}
+
+/// float to integer as x86 does it, which is what torch shows: out of range and NaN give the lowest value.
+fn truncate(value: f64) -> i64 {
+    if value >= -9.223_372_036_854_775_8e18 && value < 9.223_372_036_854_775_8e18 { value as i64 } else { i64::MIN }
+}
+
+unsafe fn load(dtype: DType, from: Shared, start: usize, step: usize, out: &mut [Wide]) {
+    macro_rules! each {
+        ($type:ty, |$value:ident| $wide:expr) => {
+            for (i, slot) in out.iter_mut().enumerate() {
+                // SAFETY: the caller vouches for the indices.
+                let $value = unsafe { from.at::<$type>(start + i * step).read_unaligned() };
+                *slot = $wide;
+            }
+        };
+    }
+    macro_rules! int {
+        ($type:ty) => {
+            each!($type, |value| Wide { int: value as i64, float: value as f64 })
+        };
+    }
+    macro_rules! float {
+        ($type:ty) => {
+            each!($type, |value| {
+                let float = f64::from(value);
+                Wide { int: truncate(float), float }
+            })
+        };
+    }
+    match dtype {
+        DType::Bool => each!(u8, |value| Wide { int: i64::from(value != 0), float: f64::from(value != 0) }),
+        DType::U8 => int!(u8),
+        DType::I8 => int!(i8),
+        DType::I16 => int!(i16),
+        DType::I32 => int!(i32),
+        DType::I64 => int!(i64),
+        DType::U16 => int!(u16),
+        DType::U32 => int!(u32),
+        DType::U64 => int!(u64),
+        DType::F16 => float!(f16),
+        DType::BF16 => float!(bf16),
+        DType::F32 => float!(f32),
+        DType::F64 => float!(f64),
+        // The imaginary part is dropped, as torch does with a warning.
+        DType::C64 => each!([f32; 2], |value| {
+            let float = f64::from(value[0]);
+            Wide { int: truncate(float), float }
+        }),
+        DType::C128 => each!([f64; 2], |value| Wide { int: truncate(value[0]), float: value[0] }),
+    }
+}
+
+unsafe fn store(dtype: DType, to: Shared, start: usize, step: usize, values: &[Wide]) {
+    macro_rules! each {
+        ($type:ty, |$wide:ident| $value:expr) => {
+            for (i, $wide) in values.iter().enumerate() {
+                // SAFETY: the caller vouches for the indices.
+                unsafe { to.at::<$type>(start + i * step).write_unaligned($value) };
+            }
+        };
+    }
+    match dtype {
+        // NaN is true; an integer part of zero is not enough to be false.
+        DType::Bool => each!(u8, |wide| u8::from(wide.float != 0.0)),
+        DType::U8 => each!(u8, |wide| wide.int as u8),
+        DType::I8 => each!(i8, |wide| wide.int as i8),
+        DType::I16 => each!(i16, |wide| wide.int as i16),
+        DType::I32 => each!(i32, |wide| wide.int as i32),
+        DType::I64 => each!(i64, |wide| wide.int),
+        DType::U16 => each!(u16, |wide| wide.int as u16),
+        DType::U32 => each!(u32, |wide| wide.int as u32),
+        DType::U64 => each!(u64, |wide| wide.int as u64),
+        DType::F16 => each!(f16, |wide| f16::from_f64(wide.float)),
+        DType::BF16 => each!(bf16, |wide| bf16::from_f64(wide.float)),
+        DType::F32 => each!(f32, |wide| wide.float as f32),
+        DType::F64 => each!(f64, |wide| wide.float),
+        DType::C64 => each!([f32; 2], |wide| [wide.float as f32, 0.0]),
+        DType::C128 => each!([f64; 2], |wide| [wide.float, 0.0]),
+    }
+}

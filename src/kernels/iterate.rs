@@ -1,0 +1,86 @@
+//! Walks several strided views in step, as few long rows as possible (benchmarks/ops.py: copy rows).
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+/// Elements below which starting threads costs more than it saves.
+pub const PARALLEL_ABOVE: usize = 1 << 16;
+
+struct Loop<const N: usize> {
+    size: usize,
+    strides: [usize; N],
+}
+
+/// Merges dimensions that are adjacent in every view; the first view decides the order, for its locality.
+fn coalesce<const N: usize>(shape: &[usize], strides: [&[usize]; N]) -> SmallVec<[Loop<N>; 6]> {
+    let mut loops: SmallVec<[Loop<N>; 6]> = shape
+        .iter()
+        .enumerate()
+        .filter(|&(_, &size)| size != 1)
+        .map(|(dim, &size)| Loop { size, strides: strides.map(|view| view[dim]) })
+        .collect();
+    loops.sort_by(|a, b| b.strides[0].cmp(&a.strides[0]));
+    let mut merged: SmallVec<[Loop<N>; 6]> = SmallVec::new();
+    for next in loops {
+        match merged.last_mut() {
+            Some(last) if (0..N).all(|view| last.strides[view] == next.strides[view] * next.size) => {
+                last.size *= next.size;
+                last.strides = next.strides;
+            }
+            _ => merged.push(next),
+        }
+    }
+    if merged.is_empty() {
+        merged.push(Loop { size: 1, strides: [1; N] });
+    }
+    merged
+}
+
+/// Calls `row(offsets, length, strides)` so that every element is visited once; rows may run on several threads.
+pub fn rows<const N: usize>(
+    shape: &[usize],
+    strides: [&[usize]; N],
+    offsets: [usize; N],
+    row: impl Fn([usize; N], usize, [usize; N]) + Sync,
+) {
+    let numel: usize = shape.iter().product();
+    if numel == 0 {
+        return;
+    }
+    let loops = coalesce(shape, strides);
+    let Some((inner, outer)) = loops.split_last() else {
+        return;
+    };
+    let count: usize = outer.iter().map(|level| level.size).product();
+    let start = |mut index: usize| {
+        let mut at = offsets;
+        for level in outer.iter().rev() {
+            let step = index % level.size;
+            index /= level.size;
+            for view in 0..N {
+                at[view] += step * level.strides[view];
+            }
+        }
+        at
+    };
+    if numel < PARALLEL_ABOVE {
+        for index in 0..count {
+            row(start(index), inner.size, inner.strides);
+        }
+    } else if count == 1 {
+        let chunk = (PARALLEL_ABOVE / 4).max(1);
+        (0..inner.size.div_ceil(chunk)).into_par_iter().for_each(|part| {
+            let first = part * chunk;
+            let mut at = offsets;
+            for view in 0..N {
+                at[view] += first * inner.strides[view];
+            }
+            row(at, chunk.min(inner.size - first), inner.strides);
+        });
+    } else {
+        (0..count)
+            .into_par_iter()
+            .with_min_len((PARALLEL_ABOVE / 8 / inner.size.max(1)).max(1))
+            .for_each(|index| row(start(index), inner.size, inner.strides));
+    }
+}

@@ -1,0 +1,25 @@
+//! `pyburn._core`: one run-time Tensor over burn, its primitive ops and its autograd tape.
+
+pub mod autograd;
+pub mod check;
+pub mod device;
+pub mod dtype;
+pub mod error;
+pub mod guard;
+pub mod kernels;
+pub mod ops;
+pub mod random;
+pub mod tensor;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    guard::register(module)?;
+    error::register(module)?;
+    dtype::register(module)?;
+    device::register(module)?;
+    tensor::class::register(module)?;
+    autograd::python::register(module)?;
+    ops::register(module)
+}

@@ -1,0 +1,152 @@
+//! New tensors, copies, and moves between dtypes and devices.
+
+use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
+use burn_dispatch::Dispatch;
+use burn_std::Shape;
+use pyo3::prelude::*;
+
+use super::operand::Scalar;
+use crate::autograd::{Record, grads};
+use crate::device::Device;
+use crate::dtype::{DType, Kind};
+use crate::error::{self, Result};
+use crate::guard;
+use crate::tensor::geometry::{Geometry, checked_numel};
+use crate::tensor::{Tensor, device_view};
+
+pub fn zeros(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
+    if device.is_cpu() {
+        return Tensor::uninit(shape, dtype);
+    }
+    full(shape, Scalar::Int(0), dtype, device)
+}
+
+pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Result<Tensor> {
+    let numel = checked_numel(shape)?;
+    crate::check::allocation(numel.saturating_mul(dtype.size()))?;
+    if device.is_cpu() {
+        let one = scalar_cpu(value, dtype)?;
+        if shape.is_empty() {
+            return Ok(one);
+        }
+        let out = Tensor::uninit(shape, dtype)?;
+        if !value.is_zero() || value.as_f64().is_sign_negative() {
+            out.write(&one)?;
+        }
+        return Ok(out);
+    }
+    let stored = device_view::stored_as(dtype, device)?;
+    let burn = device.burn()?;
+    let store = device_view::bool_store(device)?;
+    let shape = Shape::from(shape.to_vec());
+    let value = guard::run("full", || match dtype.kind() {
+        Kind::Bool if value.is_zero() => Dispatch::bool_zeros(shape, &burn, store),
+        Kind::Bool => Dispatch::bool_ones(shape, &burn, store),
+        Kind::Int => Dispatch::int_full(shape, value.burn(Kind::Int), &burn, stored.into()),
+        _ => Dispatch::float_full(shape, value.burn(Kind::Float), &burn, stored.into()),
+    })?;
+    Tensor::from_prim(value, dtype, device)
+}
+
+/// A rank-0 CPU tensor.
+fn scalar_cpu(value: Scalar, dtype: DType) -> Result<Tensor> {
+    let (bytes, from): (Vec<u8>, DType) = match value {
+        Scalar::Bool(value) => (vec![u8::from(value)], DType::Bool),
+        Scalar::Int(value) => (value.to_ne_bytes().to_vec(), DType::I64),
+        Scalar::Float(value) => (value.to_ne_bytes().to_vec(), DType::F64),
+    };
+    let one = Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(bytes), &[], from)?;
+    if from == dtype { Ok(one) } else { one.converted(dtype) }
+}
+
+/// A copy in its own memory; gradients pass through.
+pub fn clone(x: &Tensor) -> Result<Tensor> {
+    let out = x.copied()?;
+    if let Some(record) = Record::new("CloneBackward0", &[x]) {
+        record.finish(&out, |c| grads([Some(c.grad()?)]));
+    }
+    Ok(out)
+}
+
+/// The same values as another dtype, or the tensor itself when it has it already.
+pub fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    if x.dtype() == dtype {
+        return Ok(x.clone());
+    }
+    let out = x.converted(dtype)?;
+    if dtype.is_differentiable()
+        && let Some(record) = Record::new("ToCopyBackward0", &[x])
+    {
+        // The engine brings the gradient back to the input's dtype.
+        record.finish(&out, |c| grads([Some(c.grad()?)]));
+    }
+    Ok(out)
+}
+
+/// The same values on another device, or the tensor itself when it is there already.
+pub fn to_device(x: &Tensor, device: Device) -> Result<Tensor> {
+    if x.device() == device {
+        return Ok(x.clone());
+    }
+    let out = x.moved(device)?;
+    if let Some(record) = Record::new("ToCopyBackward0", &[x]) {
+        record.finish(&out, |c| grads([Some(c.grad()?)]));
+    }
+    Ok(out)
+}
+
+/// The same bytes read as another dtype; sizes of the last dimension change with the element size.
+pub fn view_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    let core = x.core().clone();
+    if core.dtype == dtype {
+        return super::movement::alias(x);
+    }
+    if !x.device().is_cpu() {
+        return error::dtype(format!(
+            "view: {} cannot be read as {} on {}; move the tensor to the CPU with .cpu() first",
+            core.dtype.name(),
+            dtype.name(),
+            x.device().name()
+        ));
+    }
+    let geometry = rescale(&core.geometry, core.dtype.size(), dtype.size())?;
+    Ok(Tensor::new(core.storage, geometry, dtype))
+}
+
+/// The geometry in elements of another size.
+fn rescale(geometry: &Geometry, from: usize, to: usize) -> Result<Geometry> {
+    if from == to {
+        return Ok(geometry.clone());
+    }
+    let mut out = geometry.clone();
+    let last = match (out.shape.last_mut(), geometry.strides.last()) {
+        (Some(size), Some(1)) => size,
+        (None, _) => return error::runtime("view: self.dim() cannot be 0 to view elements of another size"),
+        _ => return error::runtime("view: self.stride(-1) must be 1 to view elements of another size"),
+    };
+    let fits = (*last * from).is_multiple_of(to)
+        && (geometry.offset * from).is_multiple_of(to)
+        && geometry.strides.iter().rev().skip(1).all(|stride| (stride * from).is_multiple_of(to));
+    if !fits {
+        return error::runtime(format!(
+            "view: self.size(-1), strides and offset must be divisible by {} to view elements of {to} bytes",
+            to / from.min(to)
+        ));
+    }
+    *last = *last * from / to;
+    out.offset = geometry.offset * from / to;
+    let count = out.strides.len();
+    for stride in out.strides.iter_mut().take(count - 1) {
+        *stride = *stride * from / to;
+    }
+    Ok(out)
+}
+
+/// Row-major memory; the tensor itself when it is so already.
+pub fn contiguous(x: &Tensor) -> Result<Tensor> {
+    if x.is_contiguous() { Ok(x.clone()) } else { clone(x) }
+}
+
+pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! The native in-place methods, and the two steps that Python builds all other ones from.
+
+use pyo3::prelude::*;
+
+use super::operand::{Operand, Scalar};
+use super::{creation, elementwise, movement};
+use crate::autograd::inplace::{check, store, update};
+use crate::error::{self, Result};
+use crate::tensor::Tensor;
+use crate::tensor::class::PyTensor;
+
+type Own<'py> = PyResult<Bound<'py, PyTensor>>;
+
+/// Writes `value` into `target`, broadcasting and converting it: `copy_`.
+pub fn copy(target: &Tensor, value: &Tensor) -> Result<()> {
+    check("copy_", target)?;
+    let value = creation::to_device(value, target.device())?;
+    let value = movement::expand(&value, &target.shape()).or_else(|_| {
+        error::shape(format!(
+            "copy_: the size of the value {:?} must match, or broadcast to, the target's {:?}",
+            value.shape().as_slice(),
+            target.shape().as_slice()
+        ))
+    })?;
+    store(target, &value)
+}
+
+pub fn fill(target: &Tensor, value: Scalar) -> Result<()> {
+    let one = creation::full(&[], value, target.dtype(), target.device())?;
+    copy(target, &one)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// Raises torch's error when this tensor may not be written to.
+    fn _check_inplace(&self, op: &str) -> Result<()> {
+        check(op, &self.tensor)
+    }
+
+    /// Writes a result with its history into this tensor; `_check_inplace` comes first.
+    fn _assign<'py>(slf: Bound<'py, Self>, op: &str, value: Tensor) -> Own<'py> {
+        crate::autograd::inplace::assign(op, &slf.get().tensor, &value)?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (src, non_blocking=false))]
+    fn copy_<'py>(slf: Bound<'py, Self>, src: Tensor, non_blocking: bool) -> Own<'py> {
+        let _ = non_blocking;
+        copy(&slf.get().tensor, &src)?;
+        Ok(slf)
+    }
+
+    fn fill_<'py>(slf: Bound<'py, Self>, value: Operand) -> Own<'py> {
+        match value {
+            Operand::Scalar(value) => fill(&slf.get().tensor, value)?,
+            Operand::Tensor(value) => copy(&slf.get().tensor, &value)?,
+        }
+        Ok(slf)
+    }
+
+    fn zero_<'py>(slf: Bound<'py, Self>) -> Own<'py> {
+        fill(&slf.get().tensor, Scalar::Int(0))?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (other, *, alpha=None))]
+    fn add_<'py>(slf: Bound<'py, Self>, other: Operand, alpha: Option<Scalar>) -> Own<'py> {
+        update("add_", &slf.get().tensor, |x| elementwise::add_alpha(x, &other, alpha))?;
+        Ok(slf)
+    }
+
+    fn mul_<'py>(slf: Bound<'py, Self>, other: Operand) -> Own<'py> {
+        update("mul_", &slf.get().tensor, |x| elementwise::mul_operand(x, &other))?;
+        Ok(slf)
+    }
+}

@@ -1,0 +1,16 @@
+//! Primitive ops by family. Each checks its input, computes through burn or a kernel, and records its rule.
+
+pub mod creation;
+pub mod elementwise;
+pub mod inplace;
+pub mod movement;
+pub mod operand;
+pub mod reduce;
+pub mod strided;
+pub mod views;
+
+use pyo3::prelude::*;
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    creation::register(module)
+}

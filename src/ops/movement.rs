@@ -1,0 +1,202 @@
+//! Views and reshapes: every view is a new geometry over the same storage, with a rule that moves gradients back.
+
+use smallvec::SmallVec;
+
+use super::reduce;
+use crate::autograd::view::{Origin, mark};
+use crate::autograd::{Context, Grads, Record, grads};
+use crate::error::{self, Result};
+use crate::tensor::Tensor;
+use crate::tensor::geometry::{Dims, Geometry, MAX_RANK};
+
+/// Makes the view of `x` with this geometry; `rule` turns its gradient into that of `x`.
+fn view_of(
+    x: &Tensor,
+    geometry: Geometry,
+    name: &'static str,
+    rule: impl Fn(&Context<'_>) -> Result<Grads> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    if geometry.rank() > MAX_RANK {
+        return error::shape(format!("a view with {} dimensions: tensors have at most {MAX_RANK}", geometry.rank()));
+    }
+    let out = x.alias(geometry);
+    mark(&out, x, Origin::Ordinary);
+    if let Some(record) = Record::new(name, &[x]) {
+        record.finish(&out, rule);
+    }
+    Ok(out)
+}
+
+/// A view that shares memory but is no view for autograd: `detach()`.
+pub fn detach(x: &Tensor) -> Tensor {
+    x.detached()
+}
+
+/// Marks views that came from one call; torch forbids writing to those.
+pub fn mark_multiple(views: &[Tensor]) {
+    for view in views {
+        if let Some(info) = view.meta().write().view.as_mut() {
+            info.origin = Origin::Multiple;
+        }
+    }
+}
+
+pub fn alias(x: &Tensor) -> Result<Tensor> {
+    view_of(x, x.geometry(), "AliasBackward0", |c| grads([Some(c.grad()?)]))
+}
+
+/// The same elements in another shape; None where memory order does not allow a view.
+pub fn try_view(x: &Tensor, shape: &[usize]) -> Result<Option<Tensor>> {
+    let geometry = x.geometry();
+    let Some(target) = geometry.view(shape) else { return Ok(None) };
+    let old = geometry.shape;
+    view_of(x, target, "ViewBackward0", move |c| grads([Some(reshape(&c.grad()?, &old)?)])).map(Some)
+}
+
+pub fn view(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    match try_view(x, shape)? {
+        Some(out) => Ok(out),
+        None => error::runtime(format!(
+            "view: size {shape:?} is not compatible with input tensor's size {:?} and stride {:?} (at least one \
+             dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+            x.shape().as_slice(),
+            x.geometry().strides.as_slice()
+        )),
+    }
+}
+
+/// A view where memory order allows, else a copy.
+pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    match try_view(x, shape)? {
+        Some(out) => Ok(out),
+        None => view(&super::creation::clone(x)?, shape),
+    }
+}
+
+/// Fills in the one size given as -1 and checks the element count.
+pub fn infer_shape(op: &str, sizes: &[isize], numel: usize) -> Result<Dims> {
+    let unknown = sizes.iter().filter(|&&size| size == -1).count();
+    if let Some(bad) = sizes.iter().find(|&&size| size < -1) {
+        return error::runtime(format!("{op}: invalid shape dimension {bad}"));
+    }
+    let known =
+        sizes.iter().filter(|&&size| size >= 0).try_fold(1usize, |product, &size| product.checked_mul(size as usize));
+    let fits = match (known, unknown) {
+        (Some(known), 0) => known == numel,
+        (Some(0), 1) => {
+            return error::runtime(format!(
+                "{op}: cannot reshape tensor of {numel} elements into shape {sizes:?} because the unspecified \
+                 dimension size -1 can be any value and is ambiguous"
+            ));
+        }
+        (Some(known), 1) => numel % known == 0,
+        (_, many) if many > 1 => return error::runtime(format!("{op}: only one dimension can be inferred")),
+        _ => false,
+    };
+    if !fits {
+        return error::shape(format!("{op}: shape '{sizes:?}' is invalid for input of size {numel}"));
+    }
+    let rest = numel / known.unwrap_or(1).max(1);
+    Ok(sizes.iter().map(|&size| if size == -1 { rest } else { size as usize }).collect())
+}
+
+pub fn permute(x: &Tensor, axes: &[usize]) -> Result<Tensor> {
+    let mut back: Dims = SmallVec::from_elem(0, axes.len());
+    for (to, &from) in axes.iter().enumerate() {
+        back[from] = to;
+    }
+    view_of(x, x.geometry().permute(axes), "PermuteBackward0", move |c| grads([Some(permute(&c.grad()?, &back)?)]))
+}
+
+pub fn transpose(x: &Tensor, a: usize, b: usize) -> Result<Tensor> {
+    view_of(x, x.geometry().transpose(a, b), "TransposeBackward0", move |c| grads([Some(transpose(&c.grad()?, a, b)?)]))
+}
+
+pub fn unsqueeze(x: &Tensor, dim: usize) -> Result<Tensor> {
+    view_of(x, x.geometry().unsqueeze(dim), "UnsqueezeBackward0", move |c| grads([Some(squeeze(&c.grad()?, &[dim])?)]))
+}
+
+pub fn squeeze(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
+    let old = x.shape();
+    view_of(x, x.geometry().squeeze(dims), "SqueezeBackward0", move |c| grads([Some(reshape(&c.grad()?, &old)?)]))
+}
+
+pub fn expand(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    let old = x.shape();
+    let extra = shape.len().checked_sub(old.len());
+    let fits = extra.is_some_and(|extra| old.iter().zip(&shape[extra..]).all(|(&from, &to)| from == to || from == 1));
+    if !fits {
+        return error::shape(format!(
+            "expand: the expanded size of the tensor {shape:?} must match the existing size {:?} at non-singleton \
+             dimensions",
+            old.as_slice()
+        ));
+    }
+    view_of(x, x.geometry().expand(shape), "ExpandBackward0", move |c| grads([Some(sum_to(&c.grad()?, &old)?)]))
+}
+
+/// Undoes broadcasting: sums over the dimensions that `shape` does not have or has as 1.
+pub fn sum_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    let from = x.shape();
+    if from.as_slice() == shape {
+        return Ok(x.clone());
+    }
+    let Some(extra) = from.len().checked_sub(shape.len()) else {
+        return error::shape(format!("sum_to: {:?} has fewer dimensions than {shape:?}", from.as_slice()));
+    };
+    let mut dims: Vec<usize> = (0..extra).collect();
+    for (dim, &size) in shape.iter().enumerate() {
+        if size == 1 && from[extra + dim] != 1 {
+            dims.push(extra + dim);
+        } else if size != from[extra + dim] {
+            return error::shape(format!("sum_to: {:?} does not reduce to {shape:?}", from.as_slice()));
+        }
+    }
+    let summed = if dims.is_empty() { x.clone() } else { reduce::sum(x, &dims, true)? };
+    reshape(&summed, shape)
+}
+
+/// Elements `start, start + step, ...` along `dim`.
+pub fn slice(x: &Tensor, dim: usize, start: usize, length: usize, step: usize) -> Result<Tensor> {
+    let old = x.shape();
+    view_of(x, x.geometry().slice(dim, start, length, step), "SliceBackward0", move |c| {
+        let view = Geometry::contiguous(&old).slice(dim, start, length, step);
+        grads([Some(embed(&c.grad()?, &old, &view)?)])
+    })
+}
+
+pub fn select(x: &Tensor, dim: usize, index: usize) -> Result<Tensor> {
+    let old = x.shape();
+    view_of(x, x.geometry().select(dim, index), "SelectBackward0", move |c| {
+        let view = Geometry::contiguous(&old).select(dim, index);
+        grads([Some(embed(&c.grad()?, &old, &view)?)])
+    })
+}
+
+pub fn diagonal(x: &Tensor, offset: isize, dim1: usize, dim2: usize) -> Result<Tensor> {
+    let old = x.shape();
+    view_of(x, x.geometry().diagonal(offset, dim1, dim2), "DiagonalBackward0", move |c| {
+        let view = Geometry::contiguous(&old).diagonal(offset, dim1, dim2);
+        grads([Some(embed(&c.grad()?, &old, &view)?)])
+    })
+}
+
+pub fn unfold(x: &Tensor, dim: usize, size: usize, step: usize) -> Result<Tensor> {
+    let old = x.shape();
+    view_of(x, x.geometry().unfold(dim, size, step), "UnfoldBackward0", move |c| {
+        let view = Geometry::contiguous(&old).unfold(dim, size, step);
+        grads([Some(embed(&c.grad()?, &old, &view)?)])
+    })
+}
+
+pub fn as_strided(x: &Tensor, view: Geometry) -> Result<Tensor> {
+    let base = x.geometry();
+    view_of(x, view.clone(), "AsStridedBackward0", move |c| {
+        grads([Some(super::strided::accumulate(&c.grad()?, &base, &view)?)])
+    })
+}
+
+/// Zeros of `shape` with `grad` at the places of `view`; overlapping places add up.
+fn embed(grad: &Tensor, shape: &[usize], view: &Geometry) -> Result<Tensor> {
+    super::strided::accumulate(grad, &Geometry::contiguous(shape), view)
+}

@@ -1,0 +1,87 @@
+//! Values moved between a base and a view of it by geometry; the rules of writes through views are made of these.
+
+use smallvec::SmallVec;
+
+use super::reduce;
+use crate::autograd::{Record, grads};
+use crate::error::Result;
+use crate::tensor::Tensor;
+use crate::tensor::geometry::Geometry;
+
+/// A flat copy of storage in which `x` lies as `base` says, and where geometries over the base's storage fit.
+fn unrolled(x: &Tensor, base: &Geometry, view: &Geometry) -> Result<(Tensor, usize)> {
+    let start = base.offset.min(view.offset);
+    let length = base.end().max(view.end()) - start;
+    let flat = super::creation::zeros(&[length], x.dtype(), x.device())?;
+    flat.alias(shifted(base, start)).write(x)?;
+    Ok((flat, start))
+}
+
+fn shifted(geometry: &Geometry, start: usize) -> Geometry {
+    Geometry { offset: geometry.offset - start, ..geometry.clone() }
+}
+
+/// What a view of geometry `view` shows when `x` stands in a storage as `base`.
+pub fn gather(x: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
+    let (flat, start) = unrolled(x, base, view)?;
+    let out = flat.alias(shifted(view, start)).copied()?;
+    if let Some(record) = Record::new("AsStridedBackward0", &[x]) {
+        let (base, view) = (base.clone(), view.clone());
+        record.finish(&out, move |c| grads([Some(accumulate(&c.grad()?, &base, &view)?)]));
+    }
+    Ok(out)
+}
+
+/// `x` with `value` written through the view.
+pub fn scatter(x: &Tensor, value: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
+    let (flat, start) = unrolled(x, base, view)?;
+    flat.alias(shifted(view, start)).write(value)?;
+    let out = flat.alias(shifted(base, start)).copied()?;
+    if let Some(record) = Record::new("AsStridedScatterBackward0", &[x, value]) {
+        let (base, view) = (base.clone(), view.clone());
+        record.finish(&out, move |c| {
+            let grad = c.grad()?;
+            grads([
+                c.when(0, || {
+                    let zeros = super::creation::zeros(&view.shape, grad.dtype(), grad.device())?;
+                    scatter(&grad, &zeros, &base, &view)
+                })?,
+                c.when(1, || gather(&grad, &base, &view))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+/// The adjoint of `gather`: each element of `grad` is added to the base element that it came from.
+pub fn accumulate(grad: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
+    // Broadcast dimensions repeat one element: their gradients are summed first.
+    let repeated: Vec<usize> = (0..view.rank()).filter(|&dim| view.strides[dim] == 0 && view.shape[dim] > 1).collect();
+    let mut distinct = view.clone();
+    let mut value = grad.clone();
+    if !repeated.is_empty() {
+        value = reduce::sum(&value, &repeated, true)?;
+        for &dim in &repeated {
+            distinct.shape[dim] = 1;
+        }
+    }
+    let zeros = |geometry: &Geometry| super::creation::zeros(&geometry.shape, grad.dtype(), grad.device());
+    if !distinct.overlaps_itself() {
+        return scatter(&zeros(base)?, &value, base, &distinct);
+    }
+    // Overlapping windows: one scatter per position along an overlapping dimension, summed.
+    let mut total = zeros(base)?;
+    let dim = widest_overlap(&distinct);
+    for index in 0..distinct.shape[dim] {
+        let part = super::movement::select(&value, dim, index)?;
+        let window = distinct.select(dim, index);
+        total = super::elementwise::add(&total, &accumulate(&part, base, &window)?)?;
+    }
+    Ok(total)
+}
+
+/// The dimension to split first: the one with the fewest positions among those with more than one.
+fn widest_overlap(geometry: &Geometry) -> usize {
+    let candidates: SmallVec<[usize; 6]> = (0..geometry.rank()).filter(|&dim| geometry.shape[dim] > 1).collect();
+    candidates.into_iter().min_by_key(|&dim| geometry.shape[dim]).unwrap_or(0)
+}

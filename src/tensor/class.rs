@@ -1,0 +1,433 @@
+//! `pyburn.Tensor`: the Python class around a tensor handle, its attributes and its place in garbage collection.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyTuple, PyType};
+
+use super::Tensor;
+use crate::autograd::python::{PyNode, add_tensor_hook};
+use crate::device::{DeviceArg, PyDevice};
+use crate::dtype::{DTypeArg, PyDType, default_dtype, object};
+use crate::error::{self, Result};
+use crate::ops::{creation, movement};
+
+#[pyclass(name = "Tensor", module = "pyburn", subclass, weakref, dict, frozen)]
+pub struct PyTensor {
+    pub tensor: Tensor,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Tensor {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyTensor>() {
+            Ok(found) => Ok(found.get().tensor.clone()),
+            Err(_) => Err(PyTypeError::new_err(format!("expected a Tensor, got {}", object.get_type().name()?))),
+        }
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Tensor {
+    type Target = PyTensor;
+    type Output = Bound<'py, PyTensor>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Bound::new(py, PyTensor { tensor: self })
+    }
+}
+
+/// Sizes given as separate integers or as one sequence: `x.view(2, 3)`, `x.view((2, 3))`.
+pub fn sizes(op: &str, args: &Bound<'_, PyTuple>) -> PyResult<Vec<isize>> {
+    let items: Bound<'_, PyAny> = match args.len() {
+        1 if args.get_item(0)?.extract::<isize>().is_err() => args.get_item(0)?,
+        _ => args.clone().into_any(),
+    };
+    items.extract::<Vec<isize>>().map_err(|_| PyTypeError::new_err(format!("{op}: sizes must be integers, got {args}")))
+}
+
+static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Tells the core which class `x.shape` is made of.
+#[pyfunction]
+fn _set_size_class(py: Python<'_>, class: Py<PyAny>) {
+    // A second import keeps the first class, so that shapes stay comparable.
+    drop(SIZE.set(py, class));
+}
+
+fn size_object<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    let tuple = PyTuple::new(py, shape)?;
+    match SIZE.get(py) {
+        Some(class) => class.bind(py).call1((tuple,)),
+        None => Ok(tuple.into_any()),
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// `Tensor(data)` aliases a tensor (subclasses build on this); `Tensor(2, 3)` is an empty float tensor.
+    #[new]
+    #[pyo3(signature = (*args, device=None))]
+    fn new(args: &Bound<'_, PyTuple>, device: Option<DeviceArg>) -> PyResult<Self> {
+        let py = args.py();
+        if let Ok(first) = args.get_item(0) {
+            if let Ok(tensor) = first.extract::<Tensor>() {
+                return Ok(Self { tensor: tensor.detached() });
+            }
+            let is_size = first.extract::<isize>().is_ok() || first.get_type().name()?.to_string() == "Size";
+            if !is_size {
+                // Legacy `Tensor([1, 2])`: values, always in the default dtype.
+                let kwargs = pyo3::types::PyDict::new(py);
+                kwargs.set_item("dtype", object(py, default_dtype())?)?;
+                let made = py.import("pyburn")?.call_method("tensor", (first,), Some(&kwargs))?;
+                return Ok(Self { tensor: made.extract()? });
+            }
+        }
+        let shape = if args.is_empty() {
+            vec![0]
+        } else {
+            sizes("Tensor", args)?
+                .into_iter()
+                .map(|size| usize::try_from(size).map_err(|_| PyValueError::new_err("Tensor: negative size")))
+                .collect::<PyResult<Vec<_>>>()?
+        };
+        let device = device.map_or_else(crate::device::default_device, |device| Ok(device.0))?;
+        Ok(Self { tensor: creation::zeros(&shape, default_dtype(), device)? })
+    }
+
+    /// Subclasses (nn.Parameter) take their own arguments in `__init__`.
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __init__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, pyo3::types::PyDict>>) {}
+
+    #[classattr]
+    fn __array_priority__() -> i32 {
+        1000
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        // Objects reached through several handles would be counted twice, so only a sole owner shows them.
+        if self.tensor.handles() != 1 {
+            return Ok(());
+        }
+        let Some(meta) = self.tensor.meta().try_read_recursive() else { return Ok(()) };
+        for (_, hook) in &meta.post_hooks {
+            visit.call(hook)?;
+        }
+        let Some(edge) = &meta.grad_fn else { return Ok(()) };
+        if std::sync::Arc::strong_count(&edge.node) != 1 {
+            return Ok(());
+        }
+        if let crate::autograd::node::Body::Python(function) = &edge.node.body {
+            visit.call(function)?;
+        }
+        if let Some(hooks) = edge.node.hooks.try_lock()
+            && let Some(hooks) = hooks.as_ref()
+        {
+            for (_, _, hook) in &hooks.tensor {
+                visit.call(hook)?;
+            }
+            for (_, hook) in hooks.pre.iter().chain(&hooks.post) {
+                visit.call(hook)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        let (grad_fn, hooks) = match self.tensor.meta().try_write() {
+            Some(mut meta) => (meta.grad_fn.take(), std::mem::take(&mut meta.post_hooks)),
+            None => return,
+        };
+        drop((grad_fn, hooks));
+    }
+
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
+        object(py, self.tensor.dtype())
+    }
+
+    #[getter]
+    fn device(&self) -> PyDevice {
+        PyDevice(self.tensor.device())
+    }
+
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        size_object(py, &self.tensor.shape())
+    }
+
+    /// The sizes, or the size of one dimension.
+    #[pyo3(signature = (dim=None))]
+    fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = self.tensor.shape();
+        match dim {
+            None => size_object(py, &shape),
+            Some(_) if shape.is_empty() => {
+                Err(error::Error::Dim("size: a 0-dim tensor has no dimensions".to_string()).into())
+            }
+            Some(dim) => {
+                let dim = super::geometry::wrap_dim("size", dim, shape.len())?;
+                Ok(shape[dim].into_pyobject(py)?.into_any())
+            }
+        }
+    }
+
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.tensor.rank()
+    }
+
+    /// The number of dimensions.
+    fn dim(&self) -> usize {
+        self.tensor.rank()
+    }
+
+    /// The number of elements.
+    fn numel(&self) -> usize {
+        self.tensor.numel()
+    }
+
+    #[pyo3(signature = (dim=None))]
+    fn stride<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        let geometry = self.tensor.geometry();
+        match dim {
+            None => Ok(PyTuple::new(py, geometry.strides)?.into_any()),
+            Some(dim) => {
+                let dim = super::geometry::wrap_dim("stride", dim, geometry.rank())?;
+                Ok(geometry.strides[dim].into_pyobject(py)?.into_any())
+            }
+        }
+    }
+
+    fn storage_offset(&self) -> usize {
+        self.tensor.geometry().offset
+    }
+
+    /// The address of the first element.
+    fn data_ptr(&self) -> usize {
+        let core = self.tensor.core();
+        core.storage.address() + core.geometry.offset * core.dtype.size()
+    }
+
+    /// The address of the storage: equal for tensors that share memory.
+    fn _storage_ptr(&self) -> usize {
+        self.tensor.core().storage.address()
+    }
+
+    fn element_size(&self) -> usize {
+        self.tensor.dtype().size()
+    }
+
+    #[pyo3(signature = (memory_format=None))]
+    fn is_contiguous(&self, memory_format: Option<&Bound<'_, PyAny>>) -> bool {
+        let _ = memory_format;
+        self.tensor.is_contiguous()
+    }
+
+    fn is_floating_point(&self) -> bool {
+        self.tensor.dtype().is_float()
+    }
+
+    fn is_complex(&self) -> bool {
+        self.tensor.dtype().is_complex()
+    }
+
+    fn is_signed(&self) -> bool {
+        self.tensor.dtype().is_signed()
+    }
+
+    /// How often the memory has been written to.
+    #[getter]
+    fn _version(&self) -> u32 {
+        self.tensor.version()
+    }
+
+    #[getter]
+    fn _base(&self) -> Option<Tensor> {
+        self.tensor.base()
+    }
+
+    fn _is_view(&self) -> bool {
+        self.tensor.base().is_some()
+    }
+
+    #[getter]
+    fn requires_grad(&self) -> bool {
+        self.tensor.requires_grad()
+    }
+
+    #[setter]
+    fn set_requires_grad(&self, value: bool) -> Result<()> {
+        self.tensor.set_requires_grad(value)
+    }
+
+    #[pyo3(signature = (requires_grad=true))]
+    fn requires_grad_<'py>(slf: Bound<'py, Self>, requires_grad: bool) -> PyResult<Bound<'py, Self>> {
+        slf.get().tensor.set_requires_grad(requires_grad)?;
+        Ok(slf)
+    }
+
+    #[getter]
+    fn is_leaf(&self) -> bool {
+        self.tensor.is_leaf()
+    }
+
+    #[getter]
+    fn grad(&self) -> Option<Tensor> {
+        self.tensor.meta().read_recursive().grad.clone()
+    }
+
+    #[setter]
+    fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
+        if let Some(grad) = &grad {
+            if grad.shape() != self.tensor.shape() {
+                return error::runtime(format!(
+                    "assigned grad has data of a different size: expected {:?}, got {:?}",
+                    self.tensor.shape().as_slice(),
+                    grad.shape().as_slice()
+                ));
+            }
+            if grad.dtype() != self.tensor.dtype() {
+                return error::runtime(format!(
+                    "assigned grad has data of a different type: expected {}, got {}",
+                    self.tensor.dtype().name(),
+                    grad.dtype().name()
+                ));
+            }
+            if grad.device() != self.tensor.device() {
+                return error::device("assigned grad has data located on a different device");
+            }
+        }
+        let old = std::mem::replace(&mut self.tensor.meta().write().grad, grad);
+        drop(old);
+        Ok(())
+    }
+
+    #[deleter]
+    fn delete_grad(&self) {
+        let old = self.tensor.meta().write().grad.take();
+        drop(old);
+    }
+
+    #[getter]
+    fn grad_fn(&self) -> Option<PyNode> {
+        if !self.tensor.requires_grad() || self.tensor.is_leaf() {
+            return None;
+        }
+        self.tensor.edge().map(PyNode)
+    }
+
+    #[getter]
+    fn retains_grad(&self) -> bool {
+        self.tensor.meta().read_recursive().retains_grad
+    }
+
+    /// Keeps the gradient of a tensor that is not a leaf.
+    fn retain_grad(&self) -> Result<()> {
+        if !self.tensor.requires_grad() {
+            return error::runtime("can't retain_grad on Tensor that has requires_grad=False");
+        }
+        if self.tensor.is_leaf() || self.tensor.meta().read_recursive().retains_grad {
+            return Ok(());
+        }
+        if let Some(edge) = self.tensor.edge() {
+            edge.node.with_hooks(|hooks| hooks.retain.push((edge.index, self.tensor.downgrade())));
+        }
+        self.tensor.meta().write().retains_grad = true;
+        Ok(())
+    }
+
+    /// Adds a hook that sees, and may replace, this tensor's gradient; Python wraps the answer in a handle.
+    fn _register_hook(&self, hook: Py<PyAny>) -> PyResult<(PyNode, u64)> {
+        add_tensor_hook(&self.tensor, hook)
+    }
+
+    fn _register_post_accumulate_grad_hook(&self, hook: Py<PyAny>) -> Result<u64> {
+        if !self.tensor.is_leaf() || !self.tensor.requires_grad() {
+            return error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors");
+        }
+        let id = crate::autograd::node::HOOK_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.tensor.meta().write().post_hooks.push((id, hook));
+        Ok(id)
+    }
+
+    fn _remove_post_accumulate_grad_hook(&self, id: u64) {
+        let mut meta = self.tensor.meta().write();
+        let (gone, kept) =
+            std::mem::take(&mut meta.post_hooks).into_iter().partition::<Vec<_>, _>(|(found, _)| *found == id);
+        meta.post_hooks = kept;
+        drop(meta);
+        drop(gone);
+    }
+
+    /// The same memory outside the graph and with its own version counter.
+    #[getter]
+    fn data(&self) -> Tensor {
+        let mut core = self.tensor.core().clone();
+        core.storage = core.storage.untracked();
+        Tensor::from_core(core)
+    }
+
+    #[setter]
+    fn set_data(&self, value: Tensor) -> Result<()> {
+        if value.kind() != self.tensor.kind() {
+            return error::runtime(format!(
+                "data set to a tensor of type {} which is incompatible with {}",
+                value.dtype().name(),
+                self.tensor.dtype().name()
+            ));
+        }
+        let core = value.core().clone();
+        self.tensor.set_core(core);
+        // A gradient sink made for the old shape must not judge the new one's gradients.
+        self.tensor.meta().write().accumulator = std::sync::Weak::new();
+        Ok(())
+    }
+
+    /// The same memory outside the graph.
+    fn detach(&self) -> Tensor {
+        movement::detach(&self.tensor)
+    }
+
+    fn detach_<'py>(slf: Bound<'py, Self>) -> Result<Bound<'py, Self>> {
+        let tensor = &slf.get().tensor;
+        if tensor.base().is_some() {
+            return error::runtime("Can't detach views in-place. Use detach() instead.");
+        }
+        let old = {
+            let mut meta = tensor.meta().write();
+            meta.requires_grad = false;
+            meta.grad_fn.take()
+        };
+        drop(old);
+        Ok(slf)
+    }
+
+    /// Bytes of the elements in row-major order.
+    fn _bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
+        Ok(pyo3::types::PyBytes::new(py, &self.tensor.to_bytes()?))
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (data, require_grad=false))]
+    fn _make_subclass<'py>(cls: &Bound<'py, PyType>, data: Tensor, require_grad: bool) -> PyResult<Bound<'py, PyAny>> {
+        let made = cls.call_method1("__new__", (cls, data))?;
+        made.extract::<Tensor>()?.set_requires_grad(require_grad)?;
+        Ok(made)
+    }
+
+    fn _to_dtype(&self, dtype: DTypeArg) -> Result<Tensor> {
+        creation::to_dtype(&self.tensor, dtype.0)
+    }
+
+    fn _to_device(&self, device: DeviceArg) -> Result<Tensor> {
+        creation::to_device(&self.tensor, device.0)
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyTensor>()?;
+    module.add_function(wrap_pyfunction!(_set_size_class, module)?)
+}

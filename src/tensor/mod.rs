@@ -1,0 +1,342 @@
+//! The tensor handle: a storage seen through a geometry, with its place in the autograd graph.
+
+pub mod class;
+pub mod device_view;
+pub mod geometry;
+pub mod prim;
+pub mod storage;
+
+mod transfer;
+
+use std::sync::Arc;
+
+use burn_dispatch::backends::Flex;
+use burn_dispatch::{BackendTensor, DispatchAutodiffContext, DispatchTensor, DispatchTensorKind};
+use burn_flex::{FlexTensor, Layout};
+use burn_std::Shape;
+use parking_lot::{RwLock, RwLockReadGuard};
+
+use crate::autograd::Meta;
+use crate::device::Device;
+use crate::dtype::{DType, Kind};
+use crate::error::{self, Result};
+use crate::guard;
+use crate::kernels::copy;
+use geometry::{Dims, Geometry};
+use storage::{Buffer, Data, Storage};
+
+/// A tensor as an ordinary value: cloning gives another name for the same object.
+#[derive(Clone)]
+pub struct Tensor(Arc<Inner>);
+
+pub struct Inner {
+    core: RwLock<Core>,
+    meta: RwLock<Meta>,
+}
+
+/// What `x.data = y` replaces as a whole.
+#[derive(Clone)]
+pub struct Core {
+    pub storage: Storage,
+    pub geometry: Geometry,
+    pub dtype: DType,
+}
+
+impl Tensor {
+    pub fn new(storage: Storage, geometry: Geometry, dtype: DType) -> Self {
+        Self::from_core(Core { storage, geometry, dtype })
+    }
+
+    pub fn from_core(core: Core) -> Self {
+        Self(Arc::new(Inner { core: RwLock::new(core), meta: RwLock::new(Meta::default()) }))
+    }
+
+    pub fn core(&self) -> RwLockReadGuard<'_, Core> {
+        // Recursive, since one op may look at the same tensor twice.
+        self.0.core.read_recursive()
+    }
+
+    /// Replaces storage, geometry and dtype: `x.data = y`, `x.t_()`.
+    pub fn set_core(&self, core: Core) {
+        *self.0.core.write() = core;
+    }
+
+    pub fn meta(&self) -> &RwLock<Meta> {
+        &self.0.meta
+    }
+
+    pub fn shape(&self) -> Dims {
+        self.core().geometry.shape.clone()
+    }
+
+    pub fn geometry(&self) -> Geometry {
+        self.core().geometry.clone()
+    }
+
+    pub fn rank(&self) -> usize {
+        self.core().geometry.rank()
+    }
+
+    pub fn numel(&self) -> usize {
+        self.core().geometry.numel()
+    }
+
+    pub fn size(&self, dim: usize) -> usize {
+        self.core().geometry.shape.get(dim).copied().unwrap_or(1)
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.core().dtype
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.dtype().kind()
+    }
+
+    pub fn device(&self) -> Device {
+        self.core().storage.place()
+    }
+
+    pub fn storage(&self) -> Storage {
+        self.core().storage.clone()
+    }
+
+    pub fn version(&self) -> u32 {
+        self.core().storage.version()
+    }
+
+    pub fn is_contiguous(&self) -> bool {
+        self.core().geometry.is_contiguous()
+    }
+
+    /// Whether both names stand for one object.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// How many handles this object has; garbage collection may only look inside when there is one.
+    pub fn handles(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
+    /// Whether this handle is the only way to reach the memory.
+    pub fn is_sole_owner(&self) -> bool {
+        self.handles() == 1 && self.core().storage.is_unshared()
+    }
+
+    pub fn downgrade(&self) -> std::sync::Weak<Inner> {
+        Arc::downgrade(&self.0)
+    }
+
+    pub fn upgrade(weak: &std::sync::Weak<Inner>) -> Option<Self> {
+        weak.upgrade().map(Self)
+    }
+
+    /// The same memory through another geometry, outside the graph.
+    pub fn alias(&self, geometry: Geometry) -> Self {
+        let core = self.core();
+        Self::new(core.storage.clone(), geometry, core.dtype)
+    }
+
+    /// A new object over the same memory and version counter, outside the graph.
+    pub fn detached(&self) -> Self {
+        Self::from_core(self.core().clone())
+    }
+
+    /// The value as burn sees it. On the CPU memory is lent without a copy; our own reference keeps burn from writing to it.
+    pub fn prim(&self) -> Result<DispatchTensor> {
+        let core = self.core();
+        match core.storage.data() {
+            Data::Cpu(buffer) => lend(buffer, &core.geometry, core.dtype),
+            Data::Device(cell) => device_view::read(cell.get(), &core.geometry, core.dtype.kind()),
+        }
+    }
+
+    /// As `prim`, laid out in row-major order, for kernels that read memory by index.
+    pub fn prim_contiguous(&self) -> Result<DispatchTensor> {
+        self.contiguous_data()?.prim()
+    }
+
+    /// Takes a result of burn as a new tensor of `dtype`.
+    pub fn from_prim(value: DispatchTensor, dtype: DType, device: Device) -> Result<Self> {
+        match value.kind {
+            DispatchTensorKind::Flex(tensor) => adopt(tensor, dtype),
+            _ => {
+                use burn_backend::TensorMetadata;
+                let value = device_view::wrap_narrow(value, dtype)?;
+                let shape: Dims = value.shape().as_slice().iter().copied().collect();
+                let geometry = Geometry::contiguous(&shape);
+                Ok(Self::new(Storage::device(device, value), geometry, dtype))
+            }
+        }
+    }
+
+    /// This value in row-major order of its own, or itself when it is so already; outside the graph.
+    pub fn contiguous_data(&self) -> Result<Self> {
+        if self.is_contiguous() {
+            return Ok(self.clone());
+        }
+        self.copied()
+    }
+
+    /// A copy in fresh row-major memory, outside the graph.
+    pub fn copied(&self) -> Result<Self> {
+        self.converted(self.dtype())
+    }
+
+    /// A copy with another element type, outside the graph.
+    pub fn converted(&self, dtype: DType) -> Result<Self> {
+        if self.device().is_cpu() {
+            let out = Self::uninit(&self.shape(), dtype)?;
+            out.write_cpu(self)?;
+            return Ok(out);
+        }
+        device_view::check_dtype(dtype, self.device())?;
+        let value = device_view::cast(self.prim()?, self.dtype(), dtype, self.device())?;
+        Self::from_prim(value, dtype, self.device())
+    }
+
+    /// CPU memory for a result that is about to be written whole.
+    pub fn uninit(shape: &[usize], dtype: DType) -> Result<Self> {
+        let numel = geometry::checked_numel(shape)?;
+        crate::check::allocation(numel.saturating_mul(dtype.size()))?;
+        let buffer = Buffer::zeroed(numel * dtype.size())?;
+        Ok(Self::new(Storage::cpu(buffer), Geometry::contiguous(shape), dtype))
+    }
+
+    /// Writes `value` (same shape after expansion, any dtype, same device) into this tensor's memory.
+    pub fn write(&self, value: &Self) -> Result<()> {
+        if self.device().is_cpu() { self.write_cpu(value) } else { self.write_device(value) }
+    }
+
+    fn write_cpu(&self, value: &Self) -> Result<()> {
+        let source = if self.core().storage.address() == value.core().storage.address() {
+            // Reading and writing one storage at a time would see half-written values.
+            value.copied_apart()?
+        } else {
+            value.clone()
+        };
+        let (to, from) = (self.core().clone(), source.core().clone());
+        let (Data::Cpu(target), Data::Cpu(origin)) = (to.storage.data(), from.storage.data()) else {
+            return error::device("copy: both tensors must be on the CPU");
+        };
+        let expanded = from.geometry.expand(&to.geometry.shape);
+        let (target, origin) = (Raw(target.pointer()), Raw(origin.pointer()));
+        let work = to.geometry.numel();
+        guard::heavy("copy", work, move || {
+            let (target, origin) = (&target, &origin);
+            copy::copy(
+                &copy::View { pointer: target.0, dtype: to.dtype, geometry: &to.geometry },
+                &copy::View { pointer: origin.0, dtype: from.dtype, geometry: &expanded },
+            );
+        })
+    }
+
+    /// A copy that is made even when source and target are the same memory.
+    fn copied_apart(&self) -> Result<Self> {
+        let out = Self::uninit(&self.shape(), self.dtype())?;
+        out.write_cpu(self)?;
+        Ok(out)
+    }
+
+    fn write_device(&self, value: &Self) -> Result<()> {
+        let core = self.core().clone();
+        let Data::Device(cell) = core.storage.data() else {
+            return error::device("copy: the target is not on a GPU");
+        };
+        let device = cell.device;
+        let cast = device_view::cast(value.prim()?, value.dtype(), core.dtype, device)?;
+        let shape = Shape::from(core.geometry.shape.to_vec());
+        let kind = core.dtype.kind();
+        let full = guard::run("copy", || prim::expand(kind, cast, shape))?;
+        cell.update(|base| device_view::write(base, &core.geometry, kind, full))
+    }
+
+    /// Refuses a geometry that reaches outside the storage.
+    pub fn check_inside(&self, geometry: &Geometry) -> Result<()> {
+        let core = self.core();
+        let size = core.dtype.size();
+        let length = match core.storage.data() {
+            Data::Cpu(buffer) => buffer.len() / size,
+            Data::Device(cell) => {
+                use burn_backend::TensorMetadata;
+                cell.get().shape().num_elements()
+            }
+        };
+        let reach =
+            geometry.shape.iter().zip(&geometry.strides).try_fold(geometry.offset, |reach, (&extent, &stride)| {
+                reach.checked_add(extent.saturating_sub(1).checked_mul(stride)?)
+            });
+        let inside = geometry.numel() == 0 || reach.is_some_and(|reach| reach < length);
+        if inside {
+            return Ok(());
+        }
+        error::runtime(format!(
+            "sizes {:?}, strides {:?} and offset {} reach outside the storage of {length} elements",
+            geometry.shape.as_slice(),
+            geometry.strides.as_slice(),
+            geometry.offset
+        ))
+    }
+
+    /// Runs a burn function over the lent values of `inputs` and takes its result.
+    pub fn compute(
+        op: &str,
+        inputs: &[&Self],
+        dtype: DType,
+        call: impl FnOnce(Vec<DispatchTensor>) -> DispatchTensor + Send,
+    ) -> Result<Self> {
+        let device = crate::check::same_device(op, inputs)?;
+        let mut values = Vec::with_capacity(inputs.len());
+        let mut work = 0;
+        for input in inputs {
+            values.push(input.prim()?);
+            work += input.numel();
+        }
+        let value = guard::heavy(op, work, move || call(values))?;
+        Self::from_prim(value, dtype, device)
+    }
+}
+
+/// Carries a pointer into detached work; the tensors that own the memory outlive it.
+struct Raw(*mut u8);
+// SAFETY: see above.
+unsafe impl Send for Raw {}
+unsafe impl Sync for Raw {}
+
+fn lend(buffer: &Buffer, geometry: &Geometry, dtype: DType) -> Result<DispatchTensor> {
+    let layout = Layout::new(
+        Shape::from(geometry.shape.to_vec()),
+        geometry.strides.iter().map(|&stride| stride as isize).collect(),
+        geometry.offset,
+    );
+    let tensor = FlexTensor::from_arc(buffer.bytes().clone(), layout, dtype.burn()?);
+    Ok(flex(tensor, dtype.kind()))
+}
+
+/// Wraps a Flex tensor for burn's run-time dispatch.
+pub fn flex(tensor: FlexTensor, kind: Kind) -> DispatchTensor {
+    let tensor: BackendTensor<Flex> = match kind {
+        Kind::Float | Kind::Complex => BackendTensor::Float(tensor),
+        Kind::Int => BackendTensor::Int(tensor),
+        Kind::Bool => BackendTensor::Bool(tensor),
+    };
+    DispatchTensor { kind: DispatchTensorKind::Flex(tensor), autodiff: DispatchAutodiffContext::Disabled }
+}
+
+fn adopt(tensor: BackendTensor<Flex>, dtype: DType) -> Result<Tensor> {
+    let tensor = match tensor {
+        BackendTensor::Float(tensor) | BackendTensor::Int(tensor) | BackendTensor::Bool(tensor) => tensor,
+        BackendTensor::Quantized(_) => return error::dtype("a quantized result is not a tensor"),
+    };
+    let found = DType::from_burn(tensor.dtype())?;
+    let whole = tensor.is_contiguous()
+        && tensor.layout().start_offset() == 0
+        && tensor.bytes().len() == tensor.layout().num_elements() * found.size();
+    let tensor = if whole { tensor } else { tensor.to_contiguous() };
+    let shape: Dims = tensor.layout().shape().as_slice().iter().copied().collect();
+    let bytes = tensor.data_arc();
+    drop(tensor);
+    let out = Tensor::new(Storage::cpu(Buffer::adopt(bytes)), Geometry::contiguous(&shape), found);
+    if found == dtype { Ok(out) } else { out.converted(dtype) }
+}

@@ -1,0 +1,64 @@
+//! burn's movement functions by kind: the one place that chooses between `float_`, `int_` and `bool_`.
+
+use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
+use burn_dispatch::{Dispatch, DispatchTensor};
+use burn_std::{BoolStore, IndexingUpdateOp, IntDType, Scalar, Shape, Slice};
+use paste::paste;
+
+use crate::dtype::Kind;
+
+macro_rules! for_each_kind {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*);)+) => { paste! { $(
+        $(#[$doc])*
+        pub fn $name(kind: Kind, tensor: DispatchTensor $(, $arg: $type)*) -> DispatchTensor {
+            match kind {
+                Kind::Float | Kind::Complex => Dispatch::[<float_ $name>](tensor $(, $arg)*),
+                Kind::Int => Dispatch::[<int_ $name>](tensor $(, $arg)*),
+                Kind::Bool => Dispatch::[<bool_ $name>](tensor $(, $arg)*),
+            }
+        }
+    )+ } };
+}
+
+for_each_kind! {
+    fn reshape(shape: Shape);
+    fn permute(axes: &[usize]);
+    fn slice(slices: &[Slice]);
+    fn slice_assign(slices: &[Slice], value: DispatchTensor);
+    fn expand(shape: Shape);
+    fn flip(axes: &[usize]);
+    fn repeat_dim(dim: usize, times: usize);
+    fn select(dim: usize, indices: DispatchTensor);
+    fn mask_where(mask: DispatchTensor, value: DispatchTensor);
+}
+
+pub fn gather(kind: Kind, dim: usize, tensor: DispatchTensor, indices: DispatchTensor) -> DispatchTensor {
+    match kind {
+        Kind::Float | Kind::Complex => Dispatch::float_gather(dim, tensor, indices),
+        Kind::Int => Dispatch::int_gather(dim, tensor, indices),
+        Kind::Bool => Dispatch::bool_gather(dim, tensor, indices),
+    }
+}
+
+pub fn cat(kind: Kind, tensors: Vec<DispatchTensor>, dim: usize) -> DispatchTensor {
+    match kind {
+        Kind::Float | Kind::Complex => Dispatch::float_cat(tensors, dim),
+        Kind::Int => Dispatch::int_cat(tensors, dim),
+        Kind::Bool => Dispatch::bool_cat(tensors, dim),
+    }
+}
+
+/// Replaces the elements at `indices` of a flat tensor.
+pub fn put_flat(kind: Kind, tensor: DispatchTensor, indices: DispatchTensor, value: DispatchTensor) -> DispatchTensor {
+    let update = IndexingUpdateOp::Assign;
+    match kind {
+        Kind::Float | Kind::Complex => Dispatch::float_select_assign(tensor, 0, indices, value, update),
+        Kind::Int => Dispatch::int_select_assign(tensor, 0, indices, value, update),
+        // burn only offers "or" for booleans, so the assignment is made on integers.
+        Kind::Bool => {
+            let integers = |tensor| Dispatch::bool_into_int(tensor, IntDType::I32);
+            let put = Dispatch::int_select_assign(integers(tensor), 0, indices, integers(value), update);
+            Dispatch::int_not_equal_elem(put, Scalar::Int(0), BoolStore::Native)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The memory under tensors: bytes on the CPU, a replaceable burn value on a GPU; aliases share one storage.
+
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use burn_dispatch::DispatchTensor;
+use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty, Bytes};
+use parking_lot::Mutex;
+
+use crate::device::Device;
+use crate::error::{self, Result};
+
+/// A storage with the version counter that detects writes to values saved for backward.
+#[derive(Clone)]
+pub struct Storage(Arc<Cell>);
+
+struct Cell {
+    version: AtomicU32,
+    data: Data,
+}
+
+#[derive(Clone)]
+pub enum Data {
+    Cpu(Buffer),
+    Device(Arc<DeviceCell>),
+}
+
+/// CPU memory that Flex reads through `bytes` and our kernels write through `pointer`.
+#[derive(Clone)]
+pub struct Buffer {
+    bytes: Arc<Bytes>,
+    pointer: *mut u8,
+}
+
+// SAFETY: the pointer is into memory that `bytes` keeps alive; races between Python threads that write and
+// read one tensor are the program's, exactly as in torch and numpy.
+unsafe impl Send for Buffer {}
+unsafe impl Sync for Buffer {}
+
+/// The value on a GPU. burn tensors are immutable, so a write replaces the whole value.
+pub struct DeviceCell {
+    pub device: Device,
+    value: Mutex<DispatchTensor>,
+}
+
+impl Buffer {
+    /// Takes over a burn buffer; copies when somebody else still holds it.
+    pub fn adopt(bytes: Arc<Bytes>) -> Self {
+        let mut bytes = bytes;
+        let pointer = match Arc::get_mut(&mut bytes) {
+            Some(unique) => unique.as_mut_ptr(),
+            None => {
+                bytes = Arc::new(Bytes::from_bytes_vec(bytes.to_vec()));
+                Arc::get_mut(&mut bytes).map_or(std::ptr::null_mut(), |unique| unique.as_mut_ptr())
+            }
+        };
+        Self { bytes, pointer }
+    }
+
+    pub fn zeroed(length: usize) -> Result<Self> {
+        let mut memory: Vec<u8> = Vec::new();
+        if memory.try_reserve_exact(length).is_err() {
+            return error::memory(format!("cannot allocate {length} bytes; use a smaller shape or dtype"));
+        }
+        drop(memory);
+        // A zeroed vector of this size comes from calloc: untouched pages cost nothing.
+        Ok(Self::adopt(Arc::new(Bytes::from_bytes_vec(vec![0; length]))))
+    }
+
+    /// Memory owned by somebody else (a numpy array, a DLPack capsule); `owner` is dropped with the last alias.
+    ///
+    /// # Safety
+    /// `pointer` is valid for reads and writes of `length` bytes until `owner` is dropped.
+    pub unsafe fn foreign(pointer: *mut u8, length: usize, owner: Box<dyn std::any::Any + Send + Sync>) -> Self {
+        let controller = Foreign { pointer, length, _owner: owner };
+        // SAFETY: the caller vouches for `length` initialized bytes.
+        let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
+        Self { bytes: Arc::new(bytes), pointer }
+    }
+
+    pub fn bytes(&self) -> &Arc<Bytes> {
+        &self.bytes
+    }
+
+    pub fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+struct Foreign {
+    pointer: *mut u8,
+    length: usize,
+    _owner: Box<dyn std::any::Any + Send + Sync>,
+}
+
+impl AllocationController for Foreign {
+    fn alloc_align(&self) -> usize {
+        1
+    }
+
+    fn property(&self) -> AllocationProperty {
+        AllocationProperty::Other
+    }
+
+    unsafe fn memory_mut(&mut self, _policy: AccessPolicy) -> std::result::Result<&mut [MaybeUninit<u8>], AccessError> {
+        // SAFETY: `Buffer::foreign` demands validity for the controller's life.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.pointer.cast(), self.length) })
+    }
+
+    fn memory(&self, _policy: AccessPolicy) -> std::result::Result<&[MaybeUninit<u8>], AccessError> {
+        // SAFETY: as above.
+        Ok(unsafe { std::slice::from_raw_parts(self.pointer.cast(), self.length) })
+    }
+}
+
+impl DeviceCell {
+    pub fn get(&self) -> DispatchTensor {
+        self.value.lock().clone()
+    }
+
+    /// Replaces the value by a function of it; concurrent writers see each other's results.
+    pub fn update(&self, change: impl FnOnce(DispatchTensor) -> Result<DispatchTensor>) -> Result<()> {
+        let mut value = self.value.lock();
+        let new = change(value.clone())?;
+        *value = new;
+        Ok(())
+    }
+}
+
+impl Storage {
+    pub fn cpu(buffer: Buffer) -> Self {
+        Self::new(Data::Cpu(buffer))
+    }
+
+    pub fn device(device: Device, value: DispatchTensor) -> Self {
+        Self::new(Data::Device(Arc::new(DeviceCell { device, value: Mutex::new(value) })))
+    }
+
+    fn new(data: Data) -> Self {
+        Self(Arc::new(Cell { version: AtomicU32::new(0), data }))
+    }
+
+    /// The same memory under a fresh version counter: what `.data` gives.
+    pub fn untracked(&self) -> Self {
+        Self::new(self.0.data.clone())
+    }
+
+    pub fn data(&self) -> &Data {
+        &self.0.data
+    }
+
+    pub fn place(&self) -> Device {
+        match &self.0.data {
+            Data::Cpu(_) => Device::Cpu,
+            Data::Device(cell) => cell.device,
+        }
+    }
+
+    pub fn is_unshared(&self) -> bool {
+        let sole = match &self.0.data {
+            Data::Cpu(buffer) => Arc::strong_count(&buffer.bytes) == 1,
+            Data::Device(cell) => Arc::strong_count(cell) == 1,
+        };
+        sole && Arc::strong_count(&self.0) == 1
+    }
+
+    pub fn version(&self) -> u32 {
+        self.0.version.load(Ordering::Acquire)
+    }
+
+    pub fn bump(&self) {
+        self.0.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// An address that is equal exactly for storages over the same memory.
+    pub fn address(&self) -> usize {
+        match &self.0.data {
+            Data::Cpu(buffer) => buffer.pointer as usize,
+            Data::Device(cell) => Arc::as_ptr(cell) as usize,
+        }
+    }
+}
