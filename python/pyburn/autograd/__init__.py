@@ -1,0 +1,31 @@
+"""Automatic differentiation: backward passes, grad modes, functions with a backward of their own, checks."""
+
+from pyburn.autograd.engine import backward, detect_anomaly, grad, set_detect_anomaly
+from pyburn.autograd.function import Function, once_differentiable
+from pyburn.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from pyburn.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "once_differentiable",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

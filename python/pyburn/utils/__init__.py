@@ -1,0 +1,5 @@
+"""torch's ``utils``: tools around training."""
+
+from pyburn.utils import checkpoint
+
+__all__ = ["checkpoint"]
