@@ -2,7 +2,6 @@
 
 use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_dispatch::Dispatch;
-use burn_std::Shape;
 use pyo3::prelude::*;
 
 use super::operand::Scalar;
@@ -36,16 +35,19 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         return Ok(out);
     }
     let stored = device_view::stored_as(dtype, device)?;
+    if numel == 0 {
+        return Tensor::empty_on(device, shape, dtype);
+    }
     let burn = device.burn()?;
     let store = device_view::bool_store(device)?;
-    let shape = Shape::from(shape.to_vec());
+    let stored_shape = device_view::stored_shape(shape);
     let value = guard::run("full", || match dtype.kind() {
-        Kind::Bool if value.is_zero() => Dispatch::bool_zeros(shape, &burn, store),
-        Kind::Bool => Dispatch::bool_ones(shape, &burn, store),
-        Kind::Int => Dispatch::int_full(shape, value.burn(Kind::Int), &burn, stored.into()),
-        _ => Dispatch::float_full(shape, value.burn(Kind::Float), &burn, stored.into()),
+        Kind::Bool if value.is_zero() => Dispatch::bool_zeros(stored_shape, &burn, store),
+        Kind::Bool => Dispatch::bool_ones(stored_shape, &burn, store),
+        Kind::Int => Dispatch::int_full(stored_shape, value.burn(Kind::Int), &burn, stored.into()),
+        _ => Dispatch::float_full(stored_shape, value.burn(Kind::Float), &burn, stored.into()),
     })?;
-    Tensor::from_prim(value, dtype, device)
+    Tensor::from_prim_shaped(value, dtype, device, shape)
 }
 
 /// A rank-0 CPU tensor.

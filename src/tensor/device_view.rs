@@ -132,12 +132,17 @@ fn is_whole(value: &DispatchTensor, geometry: &Geometry) -> bool {
 }
 
 fn shape_of(geometry: &Geometry) -> Shape {
-    Shape::from(geometry.shape.to_vec())
+    stored_shape(&geometry.shape)
+}
+
+/// How a GPU holds a shape: cubecl has no rank 0, so a scalar is stored as one element of rank 1.
+pub fn stored_shape(shape: &[usize]) -> Shape {
+    if shape.is_empty() { Shape::from([1]) } else { Shape::from(shape.to_vec()) }
 }
 
 /// The value that the view shows.
 pub fn read(value: DispatchTensor, geometry: &Geometry, kind: Kind) -> Result<DispatchTensor> {
-    if value.shape().as_slice() == geometry.shape.as_slice() && is_whole(&value, geometry) {
+    if value.shape() == shape_of(geometry) && is_whole(&value, geometry) {
         return Ok(value);
     }
     guard::run("view", || {
@@ -168,7 +173,7 @@ fn arrange(kind: Kind, value: DispatchTensor, geometry: &Geometry, order: &[usiz
     let value = if ordered { value } else { prim::permute(kind, value, &axes) };
     let singles: Vec<usize> =
         (0..geometry.rank()).map(|dim| if visible.contains(&dim) { geometry.shape[dim] } else { 1 }).collect();
-    let value = prim::reshape(kind, value, Shape::from(singles.clone()));
+    let value = prim::reshape(kind, value, stored_shape(&singles));
     if singles.as_slice() == geometry.shape.as_slice() { value } else { prim::expand(kind, value, shape_of(geometry)) }
 }
 

@@ -148,6 +148,8 @@ impl Tensor {
         let core = self.core();
         match core.storage.data() {
             Data::Cpu(buffer) => lend(buffer, &core.geometry, core.dtype),
+            // cubecl takes no empty tensors; Flex does, and `from_prim` brings its results back.
+            Data::Device(_) if core.geometry.numel() == 0 => Self::uninit(&core.geometry.shape, core.dtype)?.prim(),
             Data::Device(cell) => device_view::read(cell.get(), &core.geometry, core.dtype.kind()),
         }
     }
@@ -157,10 +159,16 @@ impl Tensor {
         self.contiguous_data()?.prim()
     }
 
+    /// The values of several tensors for one burn call: all on the CPU where a GPU tensor is empty.
+    pub fn prims(inputs: &[&Self]) -> Result<Vec<DispatchTensor>> {
+        let empty = inputs.iter().any(|input| input.numel() == 0 && !input.device().is_cpu());
+        inputs.iter().map(|input| if empty { input.moved(Device::Cpu)?.prim() } else { input.prim() }).collect()
+    }
+
     /// Takes a result of burn as a new tensor of `dtype`.
     pub fn from_prim(value: DispatchTensor, dtype: DType, device: Device) -> Result<Self> {
         match value.kind {
-            DispatchTensorKind::Flex(tensor) => adopt(tensor, dtype),
+            DispatchTensorKind::Flex(tensor) => adopt(tensor, dtype)?.moved(device),
             _ => {
                 use burn_backend::TensorMetadata;
                 let value = device_view::wrap_narrow(value, dtype)?;
@@ -169,6 +177,26 @@ impl Tensor {
                 Ok(Self::new(Storage::device(device, value), geometry, dtype))
             }
         }
+    }
+
+    /// As `from_prim`, for results whose shape the caller knows: on a GPU a scalar comes back as rank 1.
+    pub fn from_prim_shaped(value: DispatchTensor, dtype: DType, device: Device, shape: &[usize]) -> Result<Self> {
+        Self::from_prim(value, dtype, device)?.reshaped(shape)
+    }
+
+    /// A contiguous result in another shape with as many elements, outside the graph.
+    pub fn reshaped(self, shape: &[usize]) -> Result<Self> {
+        if self.shape().as_slice() == shape {
+            return Ok(self);
+        }
+        if self.numel() != shape.iter().product::<usize>() || !self.is_contiguous() {
+            return error::runtime(format!(
+                "a result of shape {:?} was expected to have shape {shape:?}; please report this",
+                self.shape().as_slice()
+            ));
+        }
+        let geometry = Geometry { offset: self.geometry().offset, ..Geometry::contiguous(shape) };
+        Ok(self.alias(geometry))
     }
 
     /// This value in row-major order of its own, or itself when it is so already; outside the graph.
@@ -192,8 +220,11 @@ impl Tensor {
             return Ok(out);
         }
         device_view::check_dtype(dtype, self.device())?;
+        if self.numel() == 0 {
+            return Self::empty_on(self.device(), &self.shape(), dtype);
+        }
         let value = device_view::cast(self.prim()?, self.dtype(), dtype, self.device())?;
-        Self::from_prim(value, dtype, self.device())
+        Self::from_prim_shaped(value, dtype, self.device(), &self.shape())
     }
 
     /// CPU memory for a result that is about to be written whole.
@@ -240,13 +271,16 @@ impl Tensor {
     }
 
     fn write_device(&self, value: &Self) -> Result<()> {
+        if self.numel() == 0 {
+            return Ok(());
+        }
         let core = self.core().clone();
         let Data::Device(cell) = core.storage.data() else {
             return error::device("copy: the target is not on a GPU");
         };
         let device = cell.device;
         let cast = device_view::cast(value.prim()?, value.dtype(), core.dtype, device)?;
-        let shape = Shape::from(core.geometry.shape.to_vec());
+        let shape = device_view::stored_shape(&core.geometry.shape);
         let kind = core.dtype.kind();
         let full = guard::run("copy", || prim::expand(kind, cast, shape))?;
         cell.update(|base| device_view::write(base, &core.geometry, kind, full))
@@ -287,14 +321,13 @@ impl Tensor {
         call: impl FnOnce(Vec<DispatchTensor>) -> DispatchTensor + Send,
     ) -> Result<Self> {
         let device = crate::check::same_device(op, inputs)?;
-        let mut values = Vec::with_capacity(inputs.len());
-        let mut work = 0;
-        for input in inputs {
-            values.push(input.prim()?);
-            work += input.numel();
-        }
+        let values = Self::prims(inputs)?;
+        let work = inputs.iter().map(|input| input.numel()).sum();
         let value = guard::heavy(op, work, move || call(values))?;
-        Self::from_prim(value, dtype, device)
+        let out = Self::from_prim(value, dtype, device)?;
+        // What is made of scalars alone is a scalar, though a GPU gives it rank 1.
+        let scalars = !device.is_cpu() && inputs.iter().all(|input| input.rank() == 0);
+        if scalars && out.shape().as_slice() == [1] { out.reshaped(&[]) } else { Ok(out) }
     }
 }
 

@@ -4,7 +4,7 @@ use burn_backend::TensorData;
 use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::reader::try_read_sync;
-use burn_std::{Bytes, DType as BurnDType, Shape};
+use burn_std::{Bytes, DType as BurnDType};
 
 use super::geometry::Geometry;
 use super::storage::{Buffer, Data, Storage};
@@ -13,6 +13,7 @@ use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
+use crate::ops::operand::Scalar;
 
 impl Tensor {
     /// The value on another device, outside the graph.
@@ -30,8 +31,17 @@ impl Tensor {
         }
     }
 
+    /// A GPU tensor without elements: one unused element stands for its memory.
+    pub fn empty_on(device: Device, shape: &[usize], dtype: DType) -> Result<Self> {
+        let one = crate::ops::creation::full(&[1], Scalar::Int(0), dtype, device)?;
+        Ok(one.alias(Geometry::contiguous(shape)))
+    }
+
     fn upload(&self, device: Device) -> Result<Self> {
         let dtype = self.dtype();
+        if self.numel() == 0 {
+            return Self::empty_on(device, &self.shape(), dtype);
+        }
         let stored = device_view::stored_as(dtype, device)?;
         if matches!(dtype, DType::I64) {
             self.check_fits_int32(device)?;
@@ -41,7 +51,7 @@ impl Tensor {
             other => DType::from_burn(other)?,
         };
         let host = self.converted(physical)?;
-        let shape = Shape::from(self.shape().to_vec());
+        let shape = device_view::stored_shape(&self.shape());
         let bytes = host.to_bytes()?;
         let burn = device.burn()?;
         let value = guard::detached(|| {
@@ -58,7 +68,7 @@ impl Tensor {
                 }
             })
         })?;
-        Self::from_prim(value, dtype, device)
+        Self::from_prim_shaped(value, dtype, device, &self.shape())
     }
 
     fn check_fits_int32(&self, device: Device) -> Result<()> {
@@ -78,6 +88,9 @@ impl Tensor {
 
     fn download(&self) -> Result<Self> {
         let (dtype, shape) = (self.dtype(), self.shape());
+        if self.numel() == 0 {
+            return Self::uninit(&shape, dtype);
+        }
         let value = self.prim()?;
         let data = guard::detached(|| guard::run("cpu", || read(value, dtype.kind())))??;
         let found = data.dtype();
