@@ -241,6 +241,10 @@ impl Tensor {
     }
 
     fn write_cpu(&self, value: &Self) -> Result<()> {
+        // Empty storages all have the same address, so the test below would never end.
+        if self.numel() == 0 {
+            return Ok(());
+        }
         let source = if self.core().storage.address() == value.core().storage.address() {
             // Reading and writing one storage at a time would see half-written values.
             value.copied_apart()?
