@@ -65,11 +65,11 @@ impl Geometry {
     }
 
     pub fn is_contiguous(&self) -> bool {
+        if self.shape.contains(&0) {
+            return true;
+        }
         let mut expected = 1;
         for (&size, &stride) in self.shape.iter().zip(&self.strides).rev() {
-            if size == 0 {
-                return true;
-            }
             if size != 1 {
                 if stride != expected {
                     return false;
