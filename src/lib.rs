@@ -20,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dtype::register(module)?;
     device::register(module)?;
     tensor::class::register(module)?;
+    tensor::numpy::register(module)?;
     autograd::python::register(module)?;
     ops::register(module)
 }

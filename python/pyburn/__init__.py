@@ -1,5 +1,6 @@
 """A deep-learning library with PyTorch's API and burn, the Rust framework, as its engine."""
 
+import importlib as _importlib
 import os as _os
 
 from pyburn import _core
@@ -48,7 +49,21 @@ from pyburn._core import (
 )
 from pyburn._size import Size
 from pyburn import _tensor
+from pyburn._formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from pyburn._printing import get_printoptions, printoptions, set_printoptions
+from pyburn._typeinfo import finfo, iinfo
 from pyburn.ops import *  # noqa: F403
+
+# `pyburn.tensor` is a module that can be called: it replaces the function of the same name.
+_importlib.import_module("pyburn.tensor")
 
 _os.register_at_fork(after_in_child=_core._after_fork_in_child)
 

@@ -3,14 +3,17 @@
 use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_dispatch::Dispatch;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+use super::data::check_range;
 use super::operand::Scalar;
 use crate::autograd::{Record, grads};
-use crate::device::Device;
-use crate::dtype::{DType, Kind};
+use crate::device::{Device, DeviceArg, default_device};
+use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::tensor::geometry::{Geometry, checked_numel};
+use crate::tensor::class::sizes;
+use crate::tensor::geometry::{Geometry, MAX_RANK, checked_numel};
 use crate::tensor::{Tensor, device_view};
 
 pub fn zeros(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
@@ -149,6 +152,101 @@ pub fn contiguous(x: &Tensor) -> Result<Tensor> {
     if x.is_contiguous() { Ok(x.clone()) } else { clone(x) }
 }
 
-pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+/// Sizes from Python: whole, not negative, and few enough dimensions.
+fn shape_of(op: &str, size: &[isize]) -> Result<Vec<usize>> {
+    if size.len() > MAX_RANK {
+        return error::shape(format!("{op}: {} dimensions are too many; tensors have at most {MAX_RANK}", size.len()));
+    }
+    size.iter()
+        .map(|&length| match usize::try_from(length) {
+            Ok(length) => Ok(length),
+            Err(_) => error::runtime(format!("{op}: Dimension size must be non-negative, got {length} in {size:?}")),
+        })
+        .collect()
+}
+
+/// The options that all creation functions share.
+pub fn finish(made: Tensor, requires_grad: bool) -> Result<Tensor> {
+    if requires_grad {
+        made.set_requires_grad(true)?;
+    }
+    Ok(made)
+}
+
+pub fn device_or_default(device: Option<DeviceArg>) -> Result<Device> {
+    device.map_or_else(default_device, |device| Ok(device.0))
+}
+
+fn check_fill(value: Scalar, dtype: DType) -> PyResult<()> {
+    match value {
+        _ if dtype.kind() != Kind::Int => Ok(()),
+        Scalar::Bool(_) => Ok(()),
+        Scalar::Int(value) => check_range(i128::from(value), dtype),
+        // Out of range of i128, and NaN, come out as values that are out of every dtype's range.
+        Scalar::Float(value) => check_range(if value.is_nan() { i128::MAX } else { value.trunc() as i128 }, dtype),
+    }
+}
+
+/// A tensor filled with one value; without a dtype the value decides it.
+#[pyfunction]
+#[pyo3(signature = (op, size, value, dtype=None, device=None, requires_grad=false))]
+fn _full(
+    op: &str,
+    size: &Bound<'_, PyTuple>,
+    value: Scalar,
+    dtype: Option<DTypeArg>,
+    device: Option<DeviceArg>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
+    let shape = shape_of(op, &sizes(op, size)?)?;
+    let dtype = dtype.map_or_else(|| value.dtype(), |dtype| dtype.0);
+    check_fill(value, dtype)?;
+    let device = device_or_default(device)?;
+    Ok(finish(full(&shape, value, dtype, device)?, requires_grad)?)
+}
+
+/// A tensor with the given strides, zero everywhere.
+#[pyfunction]
+#[pyo3(signature = (size, stride, dtype=None, device=None, requires_grad=false))]
+fn _empty_strided(
+    size: Vec<isize>,
+    stride: Vec<isize>,
+    dtype: Option<DTypeArg>,
+    device: Option<DeviceArg>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let op = "empty_strided";
+    if size.len() != stride.len() {
+        return error::runtime(format!(
+            "{op}: mismatch in length of strides and shape, {} and {}",
+            stride.len(),
+            size.len()
+        ));
+    }
+    let shape = shape_of(op, &size)?;
+    let strides = stride
+        .iter()
+        .map(|&stride| match usize::try_from(stride) {
+            Ok(stride) => Ok(stride),
+            Err(_) => error::runtime(format!("{op}: Negative strides are not supported, got {stride}")),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    checked_numel(&shape)?;
+    let span = shape
+        .iter()
+        .zip(&strides)
+        .try_fold(1usize, |span, (&length, &stride)| span.checked_add(length.saturating_sub(1).checked_mul(stride)?));
+    let Some(span) = span.filter(|&span| span <= isize::MAX as usize / 16) else {
+        return error::runtime(format!("{op}: sizes {shape:?} and strides {strides:?} reach beyond any memory"));
+    };
+    let length = if shape.contains(&0) { 0 } else { span };
+    let dtype = dtype.map_or_else(crate::dtype::default_dtype, |dtype| dtype.0);
+    let base = zeros(&[length], dtype, device_or_default(device)?)?;
+    let geometry = Geometry { shape: shape.into(), strides: strides.into(), offset: 0 };
+    finish(base.alias(geometry), requires_grad)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_full, module)?)?;
+    module.add_function(wrap_pyfunction!(_empty_strided, module)?)
 }

@@ -1,6 +1,8 @@
 //! Primitive ops by family. Each checks its input, computes through burn or a kernel, and records its rule.
 
+pub mod convert;
 pub mod creation;
+pub mod data;
 pub mod elementwise;
 pub mod inplace;
 pub mod movement;
@@ -12,5 +14,6 @@ pub mod views;
 use pyo3::prelude::*;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    creation::register(module)
+    creation::register(module)?;
+    data::register(module)
 }

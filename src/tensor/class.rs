@@ -220,12 +220,6 @@ impl PyTensor {
         self.tensor.dtype().size()
     }
 
-    #[pyo3(signature = (memory_format=None))]
-    fn is_contiguous(&self, memory_format: Option<&Bound<'_, PyAny>>) -> bool {
-        let _ = memory_format;
-        self.tensor.is_contiguous()
-    }
-
     fn is_floating_point(&self) -> bool {
         self.tensor.dtype().is_float()
     }

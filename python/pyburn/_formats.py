@@ -1,0 +1,49 @@
+"""How elements lie in memory: torch's `memory_format` and `layout` names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "strided",
+]
+
+
+class _Name:
+    """A named constant: equal only to itself, pickled by its name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name: Final = name
+
+    def __repr__(self) -> str:
+        return f"pyburn.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class memory_format(_Name):
+    """The order of a tensor's elements in memory: `contiguous_format`, `channels_last` and so on."""
+
+    __slots__ = ()
+
+
+class layout(_Name):
+    """The kind of a tensor's memory; `strided` is the only one."""
+
+    __slots__ = ()
+
+
+contiguous_format: Final = memory_format("contiguous_format")
+channels_last: Final = memory_format("channels_last")
+channels_last_3d: Final = memory_format("channels_last_3d")
+preserve_format: Final = memory_format("preserve_format")
+strided: Final = layout("strided")
