@@ -13,6 +13,11 @@ pub mod tensor;
 
 use pyo3::prelude::*;
 
+// The extension leaves Python's symbols to the interpreter that loads it; unit tests have none (tools/test_rust.sh).
+#[cfg(test)]
+#[link(name = "pyburn_test_python")]
+unsafe extern "C" {}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     guard::register(module)?;

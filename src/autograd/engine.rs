@@ -126,10 +126,10 @@ fn discover(request: &Request) -> Map<Task> {
         needed: request.capture.is_none(),
     };
     for (edge, _) in &request.roots {
-        if !tasks.contains_key(&key(&edge.node)) {
-            tasks.insert(key(&edge.node), blank(&edge.node));
+        tasks.entry(key(&edge.node)).or_insert_with(|| {
             stack.push(Arc::clone(&edge.node));
-        }
+            blank(&edge.node)
+        });
     }
     while let Some(node) = stack.pop() {
         for edge in node.inputs.iter().flatten() {

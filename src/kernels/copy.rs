@@ -11,6 +11,7 @@ use crate::tensor::geometry::Geometry;
 struct Shared(*mut u8);
 // SAFETY: see `rows`: each element belongs to exactly one row.
 unsafe impl Send for Shared {}
+// SAFETY: as for Send.
 unsafe impl Sync for Shared {}
 
 impl Shared {
@@ -97,7 +98,7 @@ fn convert(target: &View<'_>, source: &View<'_>) {
 
 /// float to integer as x86 does it, which is what torch shows: out of range and NaN give the lowest value.
 fn truncate(value: f64) -> i64 {
-    if value >= -9.223_372_036_854_775_8e18 && value < 9.223_372_036_854_775_8e18 { value as i64 } else { i64::MIN }
+    if (-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 unsafe fn load(dtype: DType, from: Shared, start: usize, step: usize, out: &mut [Wide]) {

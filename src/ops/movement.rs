@@ -89,7 +89,7 @@ pub fn infer_shape(op: &str, sizes: &[isize], numel: usize) -> Result<Dims> {
                  dimension size -1 can be any value and is ambiguous"
             ));
         }
-        (Some(known), 1) => numel % known == 0,
+        (Some(known), 1) => numel.is_multiple_of(known),
         (_, many) if many > 1 => return error::runtime(format!("{op}: only one dimension can be inferred")),
         _ => false,
     };

@@ -76,7 +76,7 @@ impl PyTensor {
             if let Ok(tensor) = first.extract::<Tensor>() {
                 return Ok(Self { tensor: tensor.detached() });
             }
-            let is_size = first.extract::<isize>().is_ok() || first.get_type().name()?.to_string() == "Size";
+            let is_size = first.extract::<isize>().is_ok() || first.get_type().name()? == "Size";
             if !is_size {
                 // Legacy `Tensor([1, 2])`: values, always in the default dtype.
                 let kwargs = pyo3::types::PyDict::new(py);

@@ -340,6 +340,7 @@ impl Tensor {
 struct Raw(*mut u8);
 // SAFETY: see above.
 unsafe impl Send for Raw {}
+// SAFETY: as for Send.
 unsafe impl Sync for Raw {}
 
 fn lend(buffer: &Buffer, geometry: &Geometry, dtype: DType) -> Result<DispatchTensor> {

@@ -36,6 +36,7 @@ pub struct Buffer {
 // SAFETY: the pointer is into memory that `bytes` keeps alive; races between Python threads that write and
 // read one tensor are the program's, exactly as in torch and numpy.
 unsafe impl Send for Buffer {}
+// SAFETY: as for Send.
 unsafe impl Sync for Buffer {}
 
 /// The value on a GPU. burn tensors are immutable, so a write replaces the whole value.
