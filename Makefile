@@ -22,7 +22,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 PYTEST := source tools/vulkan_env.sh && OMP_NUM_THREADS=1 $(PY) -m pytest -n $(JOBS) --dist worksteal
 PYTHON_SOURCES := $(wildcard python tests tools examples benchmarks)
 
-.PHONY: help setup demo test test-all test-gpu bench lint lint-quick clippy wheel docs build test-deps clean
+.PHONY: help setup demo test test-all test-gpu bench lint lint-quick stub clippy wheel docs build test-deps clean
 
 help: ## print this list
 	@echo 'pyburn: make <target>'
@@ -61,7 +61,12 @@ lint-quick: build $(VENV)/.dev
 	@$(PY) -m ruff check --quiet $(PYTHON_SOURCES)
 	@cargo fmt --check
 	@$(PY) -m mypy
-	@if [ -f python/pyburn/_core.pyi ]; then $(PY) -m mypy.stubtest pyburn._core --mypy-config-file pyproject.toml --concise; fi
+	@$(PY) tools/make_stub.py --check
+	@$(PY) -m mypy.stubtest pyburn._core --mypy-config-file pyproject.toml --concise
+
+stub: build ## write python/pyburn/_core.pyi from the built extension
+	@echo 'Writing python/pyburn/_core.pyi.'
+	@$(PY) tools/make_stub.py
 
 clippy: | $(CACHE)
 	@echo 'Running clippy.'

@@ -1,0 +1,306 @@
+"""Writes `python/pyburn/_core.pyi` from the built extension: `make stub`. With --check it fails when the file is old.
+
+Functions written in Python and attached to Tensor bring their annotations. Native ones bring names and defaults only;
+the tables below add the types, by the name of the argument and by the name of the function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from pyburn import _core
+
+STUB = Path(__file__).resolve().parents[1] / "python" / "pyburn" / "_core.pyi"
+
+# Inside the stub `int`, `bool`, `float`, `dtype` and `device` name members of the module or of Tensor, so types are
+# written under private aliases.
+HEADER = '''"""Generated from the built extension by `make stub`; edit tools/make_stub.py instead."""
+
+from builtins import bool as _bool
+from builtins import bytes as _bytes
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import type as _type
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, final
+
+from pyburn._size import Size as _Size
+from typing_extensions import disjoint_base
+{imports}
+_Number: TypeAlias = _bool | _int | _float | _complex
+_Dim: TypeAlias = _int | Sequence[_int]
+_DType: TypeAlias = "dtype"
+_DeviceType: TypeAlias = "device"
+_Device: TypeAlias = _DeviceType | str | _int
+__all__ = {exported}
+'''
+
+
+def by_name(types_to_names: dict[str, str]) -> dict[str, str]:
+    """The type of each name, from the names of each type."""
+    return {name: annotation for annotation, names in types_to_names.items() for name in names.split()}
+
+
+ARGUMENTS = by_name(
+    {
+        "Any": "buffer data dims index size source stride",
+        "Callable[..., Any]": "hook",
+        "Tensor": "input mask src",
+        "Tensor | _Number": "other",
+        "_DType": "d dtype from_ to type1 type2",
+        "_Device": "device",
+        "_Dim": "destination split_size",
+        "_Number": "alpha beta",
+        "_bool": "copy create_graph enabled force keepdim non_blocking require_grad requires_grad retain_graph",
+        "_float": "eps",
+        "_int": (
+            "chunks count dim dim0 dim1 dim2 dimension end_dim id length num offset start start_dim step storage_offset"
+        ),
+        "str": "op",
+    }
+)
+RETURNS = by_name(
+    {
+        "Any": (
+            "__array__ __dlpack__ _adapters _backward _make_subclass _record_function item numpy size stride tolist type"
+        ),
+        "Iterator[Tensor]": "__iter__",
+        "None": (
+            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child retain_grad "
+            "set_default_device set_default_dtype set_num_threads synchronize"
+        ),
+        "_DType": "get_default_dtype promote_types result_type to_complex to_real",
+        "_bool": "__bool__ __contains__ allclose can_cast equal",
+        "_bytes": "_bytes",
+        "_complex": "__complex__",
+        "_float": "__float__",
+        "_int": (
+            "__hash__ __index__ __int__ __len__ _storage_ptr data_ptr dim element_size get_num_threads "
+            "numel storage_offset"
+        ),
+        "device": "get_default_device",
+        "str": "__format__ __repr__ __str__ name",
+        "tuple[Any, ...]": "__reduce__ __reduce_ex__",
+        "tuple[Tensor, ...]": "chunk split unbind",
+        "tuple[_int, _int]": "__dlpack_device__",
+    }
+)
+PROPERTIES = by_name(
+    {
+        "Any": "layout names",
+        "Node | None": "grad_fn",
+        "Tensor": "H T data imag mH mT real variable",
+        "Tensor | None": "_base grad",
+        "_DType": "dtype",
+        "_DeviceType": "device",
+        "_Size": "shape",
+        "_int": "_version itemsize nbytes ndim output_nr",
+        "_int | None": "index",
+        "str": "type",
+        "tuple[tuple[Node | None, _int], ...]": "next_functions",
+    }
+)
+SETTABLE = {"data", "grad", "requires_grad", "_backward_hooks", "_size_class"}
+COMPARISONS = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"}
+INHERITED = {"__all__", "__delattr__", "__dict__", "__doc__", "__file__", "__getattribute__", "__loader__"} | {
+    *("__module__", "__name__", "__package__", "__spec__", "__weakref__")
+}
+ALIASES = {int: "_int", bool: "_bool", float: "_float", complex: "_complex", bytes: "_bytes", type: "_type"}
+
+
+class Stub:
+    """The text of the stub and the imports that its annotations turn out to need."""
+
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
+
+    def text(self) -> str:
+        """The whole stub file."""
+        body = "\n".join(self.member(name) for name in ordered(vars(_core)))
+        imports = "".join(f"{line}\n" for line in sorted(self.imports))
+        return f"{HEADER.format(imports=imports, exported=sorted(_core.__all__))}\n{body}\n"
+
+    def member(self, name: str) -> str:
+        """The lines of one name of the module."""
+        value = getattr(_core, name)
+        if inspect.isclass(value):
+            return self.class_(name, value)
+        if callable(value):
+            return self.function(name, value, indent="")
+        return f"{name}: {type(value).__name__}"
+
+    def class_(self, name: str, value: type) -> str:
+        """The lines of a class."""
+        bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
+        lines = [f"class {name}({bases}):" if bases else f"class {name}:"]
+        if not issubclass(value, Exception):
+            # Py_TPFLAGS_BASETYPE: without it a class cannot be subclassed.
+            lines.insert(0, "@disjoint_base" if value.__flags__ & (1 << 10) else "@final")
+            lines += [self.attribute(name, key, vars(value)[key]) for key in ordered(vars(value))]
+        return "\n".join(lines) if len(lines) > 1 else f"{lines[0]} ..."
+
+    def attribute(self, owner: str, name: str, value: Any) -> str:
+        """The lines of one member of a class."""
+        if inspect.isgetsetdescriptor(value) or isinstance(value, property):
+            return self.property_(name, value)
+        if isinstance(value, (staticmethod, classmethod)):
+            return f"    @{type(value).__name__}\n{self.function(name, value.__func__, indent='    ')}"
+        if isinstance(value, types.ClassMethodDescriptorType):
+            return f"    @classmethod\n{self.function(name, value, indent='    ')}"
+        if name in COMPARISONS:
+            returns = "Tensor" if owner == "Tensor" else "_bool"
+            ignore = "  # type: ignore[override]" if owner == "Tensor" and name in ("__eq__", "__ne__") else ""
+            other = "Any" if owner == "Tensor" else "object"
+            return f"    def {name}(self, value: {other}, /) -> {returns}: ...{ignore}"
+        if name in ("__new__", "__init__"):
+            # Their own signatures say nothing; the class has the one that counts.
+            listed = self.parameters(inspect.signature(getattr(_core, owner)).parameters.values(), {})
+            first, returns = ("cls", owner) if name == "__new__" else ("self", "None")
+            return f"    def {name}({', '.join(filter(None, [first, listed]))}) -> {returns}: ..."
+        if callable(value):
+            return self.function(name, value, indent="    ")
+        return f"    {name}: {self.show(type(value))}"
+
+    def property_(self, name: str, value: Any) -> str:
+        """The lines of a property."""
+        returns = PROPERTIES.get(name) or ("_bool" if is_question(name) else "Any")
+        if isinstance(value, property) and value.fget is not None:
+            returns = self.hints(value.fget).get("return") or returns
+        lines = ["    @property", f"    def {name}(self) -> {returns}: ..."]
+        if name in SETTABLE or (isinstance(value, property) and value.fset is not None):
+            lines += [f"    @{name}.setter", f"    def {name}(self, value: {returns}, /) -> None: ..."]
+        return "\n".join(lines)
+
+    def function(self, name: str, value: Callable[..., Any], indent: str) -> str:
+        """The line of a function or method."""
+        hints = self.hints(value)
+        try:
+            listed = self.parameters(inspect.signature(value).parameters.values(), hints)
+        except (TypeError, ValueError):
+            listed = "*args: Any, **kwargs: Any"
+        returns = hints.get("return") or RETURNS.get(name) or guessed_return(name)
+        return f"{indent}def {name}({listed}) -> {returns}: ..."
+
+    def parameters(self, parameters: Iterable[inspect.Parameter], hints: dict[str, str]) -> str:
+        """The argument list, with `/` and `*` where they belong."""
+        listed: list[str] = []
+        kinds = list(parameters)
+        for position, parameter in enumerate(kinds):
+            name, kind = parameter.name, parameter.kind
+            if kind is parameter.KEYWORD_ONLY and not any(item.startswith("*") for item in listed):
+                listed.append("*")
+            if name in ("self", "cls") and position == 0:
+                listed.append(name)
+            else:
+                listed.append(self.parameter(parameter, hints))
+            following = kinds[position + 1].kind if position + 1 < len(kinds) else None
+            # PyO3 marks every self as positional-only, which says nothing.
+            if kind is parameter.POSITIONAL_ONLY and following is not kind and name != "self":
+                listed.append("/")
+        return ", ".join(listed)
+
+    def parameter(self, parameter: inspect.Parameter, hints: dict[str, str]) -> str:
+        """One argument with its type and default."""
+        star = (
+            "*"
+            if parameter.kind is parameter.VAR_POSITIONAL
+            else "**"
+            if parameter.kind is parameter.VAR_KEYWORD
+            else ""
+        )
+        annotation = hints.get(parameter.name) or ("Any" if star else ARGUMENTS.get(parameter.name, "Any"))
+        if parameter.default is parameter.empty:
+            return f"{star}{parameter.name}: {annotation}"
+        if parameter.default is None and "None" not in annotation and annotation != "Any":
+            annotation = f"{annotation} | None"
+        simple = parameter.default is None or isinstance(parameter.default, (bool, int, float, str))
+        default = repr(parameter.default) if simple else "..."
+        return f"{parameter.name}: {annotation} = {default}"
+
+    def hints(self, value: Callable[..., Any]) -> dict[str, str]:
+        """The annotations of a Python function as text; none for a native one."""
+        if not inspect.isfunction(value):
+            return {}
+        try:
+            evaluated = typing.get_type_hints(value)
+        except NameError:
+            return {}
+        return {name: self.show(annotation) for name, annotation in evaluated.items()}
+
+    def show(self, annotation: Any) -> str:
+        """An annotation as it must be written in the stub."""
+        if annotation is None or annotation is type(None):
+            return "None"
+        if annotation is Any or annotation is Ellipsis or isinstance(annotation, (str, typing.TypeVar)):
+            return "..." if annotation is Ellipsis else "Any"
+        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        if origin is Literal:
+            return f"Literal[{', '.join(repr(argument) for argument in arguments)}]"
+        if origin in (typing.Union, types.UnionType):
+            return " | ".join(self.show(argument) for argument in arguments)
+        if isinstance(annotation, list):
+            return f"[{', '.join(self.show(item) for item in annotation)}]"
+        if origin is not None:
+            return f"{self.show(origin)}[{', '.join(self.show(argument) for argument in arguments) or '()'}]"
+        return self.show_class(annotation)
+
+    def show_class(self, value: Any) -> str:
+        """The name under which a class is known in the stub."""
+        if value in ALIASES:
+            return ALIASES[value]
+        name, module = getattr(value, "__name__", ""), getattr(value, "__module__", "")
+        if value is _core.dtype:
+            return "_DType"
+        if value is _core.device:
+            return "_DeviceType"
+        if getattr(_core, name, None) is value or module in ("builtins", "collections.abc"):
+            return name
+        if not inspect.isclass(value):
+            return "Any"
+        if name == "Size" and module.startswith("pyburn"):
+            return "_Size"
+        self.imports.add(f"from {module} import {name} as _{name}")
+        return f"_{name}"
+
+
+def guessed_return(name: str) -> str:
+    """What a native function returns by the look of its name: most return a tensor."""
+    plain = name.lstrip("_")
+    if plain.startswith(("set_", "remove_", "check_")):
+        return "None"
+    if plain.startswith(("register_", "get_")):
+        return "Any"
+    return "_bool" if is_question(name) else "Tensor"
+
+
+def is_question(name: str) -> bool:
+    """Whether a name asks for yes or no."""
+    return name.startswith(("is_", "_is_", "has_", "requires_", "retains_")) and not name.endswith("_")
+
+
+def ordered(members: typing.Mapping[str, Any]) -> list[str]:
+    """The names to write, classes first since aliases and functions name them."""
+    names = [name for name in members if name not in INHERITED]
+    return sorted(names, key=lambda name: (not inspect.isclass(members[name]), name))
+
+
+def main() -> None:
+    """Writes or checks the stub."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail when the file is not up to date")
+    text = Stub().text()
+    if not parser.parse_args().check:
+        STUB.write_text(text)
+    elif not STUB.is_file() or STUB.read_text() != text:
+        raise SystemExit("python/pyburn/_core.pyi is not what the extension offers: run `make stub` and commit it.")
+
+
+if __name__ == "__main__":
+    main()
