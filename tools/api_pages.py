@@ -23,18 +23,26 @@ def on_files(files: Files, *, config: Any) -> Files:
 
 
 def public_modules() -> list[ModuleType]:
-    """`pyburn` and the modules below it whose names have no underscore and that say what they export."""
+    """`pyburn` and the modules below it whose names have no underscore."""
     root = importlib.import_module("pyburn")
     names = [info.name for info in pkgutil.walk_packages(root.__path__, "pyburn.")]
     public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
     modules = [root, *(importlib.import_module(name) for name in public)]
-    return [module for module in modules if getattr(module, "__all__", None)]
+    return [module for module in modules if exported(module)]
+
+
+def exported(module: ModuleType) -> list[str]:
+    """The names that a module offers: its `__all__`, otherwise the public names that it defines itself."""
+    if hasattr(module, "__all__"):
+        return sorted(module.__all__)
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    return sorted(name for name in own if not name.startswith("_"))
 
 
 def module_page(module: ModuleType) -> str:
     """The markdown page of one module."""
     parts = [f"# {module.__name__}", formatted(inspect.getdoc(module) or "")]
-    for name in sorted(module.__all__):
+    for name in exported(module):
         value = getattr(module, name)
         if inspect.ismodule(value):
             continue
@@ -50,7 +58,8 @@ def entry(name: str, value: Any, heading: str) -> str:
     if not callable(value):
         return f"{heading} {name}"
     try:
-        signature = str(inspect.signature(value))
+        # Annotations are text in every module: shown without their quotes.
+        signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))
     except (TypeError, ValueError):
         signature = "(...)"
     return f"{heading} {name}\n\n    {name}{signature}\n\n{formatted(inspect.getdoc(value) or '')}"

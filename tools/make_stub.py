@@ -69,7 +69,8 @@ ARGUMENTS = by_name(
 RETURNS = by_name(
     {
         "Any": (
-            "__array__ __dlpack__ _adapters _backward _make_subclass _record_function item numpy size stride tolist type"
+            "__array__ __dlpack__ _adapters _backward _make_subclass _record_function "
+            "item numpy size stride tolist type"
         ),
         "Iterator[Tensor]": "__iter__",
         "None": (
