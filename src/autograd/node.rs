@@ -74,6 +74,9 @@ pub struct Hooks {
 #[derive(Clone)]
 pub struct NodeRef(Option<Arc<Node>>);
 
+/// Nodes above which a freed graph is worth asking the allocator to return its pages.
+const LARGE_GRAPH: usize = 10_000;
+
 thread_local! {
     static PENDING: RefCell<Option<Vec<Arc<Node>>>> = const { RefCell::new(None) };
 }
@@ -109,14 +112,15 @@ impl Drop for NodeRef {
             return;
         }
         PENDING.with(|pending| *pending.borrow_mut() = Some(vec![node]));
-        loop {
-            let next = PENDING.with(|pending| pending.borrow_mut().as_mut().and_then(Vec::pop));
-            match next {
-                Some(node) => drop(node),
-                None => break,
-            }
+        let mut freed = 0;
+        while let Some(node) = PENDING.with(|pending| pending.borrow_mut().as_mut().and_then(Vec::pop)) {
+            drop(node);
+            freed += 1;
         }
         PENDING.with(|pending| *pending.borrow_mut() = None);
+        if freed > LARGE_GRAPH {
+            crate::kernels::memory::give_back();
+        }
     }
 }
 

@@ -3,3 +3,4 @@
 pub mod box_muller;
 pub mod copy;
 pub mod iterate;
+pub mod memory;

@@ -1,0 +1,137 @@
+"""What is timed: functions of a torch-like library that return the statement to repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Case = Callable[[Any], Callable[[], object]]
+
+
+def tiny_add(lib: Any) -> Callable[[], object]:
+    """`a + b` on 4x4: the cost of one call."""
+    a, b = lib.ones(4, 4), lib.ones(4, 4)
+    return lambda: a + b
+
+
+def tiny_add_grad(lib: Any) -> Callable[[], object]:
+    """`a + b` on 4x4 with recording."""
+    a, b = lib.ones(4, 4, requires_grad=True), lib.ones(4, 4)
+    return lambda: a + b
+
+
+def tiny_mul_scalar(lib: Any) -> Callable[[], object]:
+    """`a * 2.0` on 4x4."""
+    a = lib.ones(4, 4)
+    return lambda: a * 2.0
+
+
+def tiny_inplace(lib: Any) -> Callable[[], object]:
+    """`a.add_(b)` on 4x4."""
+    a, b = lib.ones(4, 4), lib.zeros(4, 4)
+    return lambda: a.add_(b)
+
+
+def tiny_index(lib: Any) -> Callable[[], object]:
+    """`a[1, 2:]` on 4x4: a view."""
+    a = lib.ones(4, 4)
+    return lambda: a[1, 2:]
+
+
+def tiny_matmul(lib: Any) -> Callable[[], object]:
+    """`a @ b` on 4x4."""
+    a, b = lib.ones(4, 4), lib.ones(4, 4)
+    return lambda: a @ b
+
+
+def tiny_sum(lib: Any) -> Callable[[], object]:
+    """`a.sum()` on 4x4."""
+    a = lib.ones(4, 4)
+    return lambda: a.sum()
+
+
+def chain_100(lib: Any) -> Callable[[], object]:
+    """100 tiny ops forward and backward."""
+    weight = lib.ones(4, 4, requires_grad=True)
+
+    def run() -> None:
+        y = weight
+        for _ in range(50):
+            y = y * weight
+            y = y + 1.0
+        y.sum().backward()
+        weight.grad = None
+
+    return run
+
+
+def linear_step(lib: Any) -> Callable[[], object]:
+    """One forward and backward of a 64-64 linear layer, batch 32."""
+    weight, x = lib.ones(64, 64, requires_grad=True), lib.ones(32, 64)
+
+    def run() -> None:
+        (x @ weight).sum().backward()
+        weight.grad = None
+
+    return run
+
+
+def large_add(lib: Any) -> Callable[[], object]:
+    """`a + b` on a million floats."""
+    a, b = lib.ones(1000, 1000), lib.ones(1000, 1000)
+    return lambda: a + b
+
+
+def large_exp(lib: Any) -> Callable[[], object]:
+    """`exp` on a million floats."""
+    a = lib.ones(1000, 1000)
+    return lambda: a.exp()
+
+
+def large_sum(lib: Any) -> Callable[[], object]:
+    """`sum` of a million floats."""
+    a = lib.ones(1000, 1000)
+    return lambda: a.sum()
+
+
+def large_contiguous(lib: Any) -> Callable[[], object]:
+    """A transposed 1000x1000 made contiguous."""
+    a = lib.ones(1000, 1000).t()
+    return lambda: a.contiguous()
+
+
+def large_matmul(lib: Any) -> Callable[[], object]:
+    """`a @ b` on 512x512."""
+    a, b = lib.ones(512, 512), lib.ones(512, 512)
+    return lambda: a @ b
+
+
+def conv2d(lib: Any) -> Callable[[], object]:
+    """A 3x3 convolution, 16 to 32 channels, batch 8, 32x32."""
+    x, w = lib.ones(8, 16, 32, 32), lib.ones(32, 16, 3, 3)
+    return lambda: lib.nn.functional.conv2d(x, w, padding=1)
+
+
+# The three limits of the foundation; the rest is shown without one.
+LIMITS = {"tiny_add": 0.35, "tiny_add_grad": 0.5, "chain_100": 0.4}
+
+CASES: dict[str, Case] = {
+    case.__name__: case
+    for case in (
+        tiny_add,
+        tiny_add_grad,
+        tiny_mul_scalar,
+        tiny_inplace,
+        tiny_index,
+        tiny_matmul,
+        tiny_sum,
+        chain_100,
+        linear_step,
+        large_add,
+        large_exp,
+        large_sum,
+        large_contiguous,
+        large_matmul,
+        conv2d,
+    )
+}
