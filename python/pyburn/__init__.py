@@ -61,6 +61,9 @@ from pyburn._formats import (
 from pyburn._printing import get_printoptions, printoptions, set_printoptions
 from pyburn._typeinfo import finfo, iinfo
 from pyburn.ops import *  # noqa: F403
+from pyburn import autograd
+from pyburn.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from pyburn import utils
 
 # `pyburn.tensor` is a module that can be called: it replaces the function of the same name.
 _importlib.import_module("pyburn.tensor")

@@ -280,20 +280,20 @@ fn release(node: &Arc<Node>) {
 
 /// Brings each gradient to the shape, dtype and device of the input it belongs to; broadcasting is undone here for all rules.
 fn validate(node: &Arc<Node>, mut results: Grads) -> Result<Grads> {
-    for (slot, edge) in results.iter_mut().zip(&node.inputs) {
+    for (index, (slot, edge)) in results.iter_mut().zip(&node.inputs).enumerate() {
         let (Some(grad), Some(edge)) = (slot.as_ref(), edge) else { continue };
         let Some(expected) = edge.node.outputs.get(edge.index) else { continue };
-        *slot = Some(conform(&node.name, grad, expected)?);
+        *slot = Some(conform(&node.name, index, grad, expected)?);
     }
     Ok(results)
 }
 
-pub fn conform(name: &str, grad: &Tensor, expected: &Output) -> Result<Tensor> {
+fn conform(name: &str, index: usize, grad: &Tensor, expected: &Output) -> Result<Tensor> {
     let mut grad = grad.clone();
     if grad.shape() != expected.shape {
         grad = ops::movement::sum_to(&grad, &expected.shape).or_else(|_| {
             error::runtime(format!(
-                "Function {name} returned an invalid gradient: got {:?} but expected shape compatible with {:?}",
+                "Function {name} returned an invalid gradient at index {index} - got {:?} but expected shape compatible with {:?}",
                 grad.shape().as_slice(),
                 expected.shape.as_slice()
             ))

@@ -49,7 +49,7 @@ pub enum Body {
     Rule(Box<Rule>),
     /// Adds to a leaf's `.grad`. Strong: a leaf that only the graph knows still gets its hooks called.
     Accumulate(Tensor),
-    /// `autograd.Function`: an object with `_run(grads)` and `_release()`.
+    /// `autograd.Function`: an object with `_run(grads, node)` and `_release()`.
     Python(Py<PyAny>),
 }
 
@@ -195,7 +195,10 @@ impl<'a> Context<'a> {
                  time or if you need to access saved tensors after calling backward.",
             );
         }
-        let saved = state.tensors.iter().map(|saved| saved.unpack(node)).collect::<Result<_>>()?;
+        // Unpacking may call Python, which must not wait for this lock.
+        let kept = state.tensors.clone();
+        drop(state);
+        let saved = kept.into_iter().map(|saved| saved.unpack(node)).collect::<Result<_>>()?;
         Ok(Self { node, grads, saved, needs })
     }
 

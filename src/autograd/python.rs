@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::engine::{self, Request};
 use super::node::{Body, Edge, Grads, HOOK_ID, Node, Record};
-use super::saved::Saved;
+use super::saved::{self, Saved};
 use super::{ANOMALY, GRAD_MODE, INFERENCE};
 use crate::error::{self, Error, Result};
 use crate::guard;
@@ -103,7 +103,8 @@ pub fn run_post_accumulate(leaf: &Tensor) -> Result<()> {
 
 pub fn run_function(node: &Arc<Node>, function: &Py<PyAny>, grads: &[Option<Tensor>]) -> Result<Grads> {
     guard::attached(|py| {
-        let answer = function.call_method1(py, "_run", (to_python(py, grads)?,))?;
+        let this = PyNode(Edge::to(Arc::clone(node), 0));
+        let answer = function.call_method1(py, "_run", (to_python(py, grads)?, this))?;
         let results = from_python(answer.bind(py))?;
         if results.len() < node.inputs.len() {
             return error::runtime(format!(
@@ -202,11 +203,35 @@ impl PySaved {
     }
 
     fn unpack(&self) -> Result<Tensor> {
-        self.0.unpack_for(&self.1)
+        self.0.clone().unpack_for(&self.1)
     }
 }
 
-/// Makes `outputs` the results of a Python function of `inputs`; `owner` has `_run(grads)` and `_release()`.
+/// Keeps `pack(tensor)` instead of each tensor that is saved on this thread, until the matching pop.
+#[pyfunction]
+fn _push_saved_hooks(pack: Py<PyAny>, unpack: Py<PyAny>) {
+    saved::push_hooks(pack, unpack);
+}
+
+#[pyfunction]
+fn _pop_saved_hooks() {
+    saved::pop_hooks();
+}
+
+/// Makes `tensor` output `index` of a node again, for a function that saved its own result.
+#[pyfunction]
+fn _set_history(tensor: Tensor, node: PyRef<'_, PyNode>, index: usize) -> Result<()> {
+    let node = &node.0.node;
+    match node.outputs.get(index) {
+        Some(output) if output.shape == tensor.shape() && output.dtype == tensor.dtype() => {
+            tensor.set_grad_fn(Edge::to(Arc::clone(node), index));
+            Ok(())
+        }
+        _ => error::runtime(format!("{}: the tensor does not fit output {index}", node.name)),
+    }
+}
+
+/// Makes `outputs` the results of a Python function of `inputs`; `owner` has `_run(grads, node)` and `_release()`.
 #[pyfunction]
 fn _record_function(name: String, owner: Py<PyAny>, inputs: Vec<Option<Tensor>>, outputs: Vec<Tensor>) -> bool {
     // An input without a tensor keeps its place, so that gradients and arguments stay aligned.
@@ -324,6 +349,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyNode>()?;
     module.add_class::<PySaved>()?;
     module.add_function(wrap_pyfunction!(_record_function, module)?)?;
+    module.add_function(wrap_pyfunction!(_set_history, module)?)?;
+    module.add_function(wrap_pyfunction!(_push_saved_hooks, module)?)?;
+    module.add_function(wrap_pyfunction!(_pop_saved_hooks, module)?)?;
     module.add_function(wrap_pyfunction!(_backward, module)?)?;
     module.add_function(wrap_pyfunction!(_set_grad_enabled, module)?)?;
     module.add_function(wrap_pyfunction!(is_grad_enabled, module)?)?;

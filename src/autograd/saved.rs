@@ -1,87 +1,174 @@
 //! Tensors kept for the backward pass, with the version that tells whether they were written to since.
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+
+use pyo3::prelude::*;
 
 use super::grad_enabled;
 use super::node::{Edge, Node};
-use crate::error::{self, Result};
+use crate::error::{self, Error, Result};
+use crate::guard;
 use crate::tensor::Tensor;
 
 #[derive(Clone)]
 pub struct Saved {
-    tensor: Tensor,
-    version: u32,
+    kept: Kept,
     /// For a result: which output it is. Its own history is not stored, since that would be a cycle.
     output: Option<usize>,
 }
 
+#[derive(Clone)]
+enum Kept {
+    Tensor { tensor: Tensor, version: u32 },
+    Packed(Arc<Packed>),
+}
+
+/// What a pack hook made of a tensor, and how to get it back.
+struct Packed {
+    /// An exception of the hook is kept too: saving cannot fail, so that it is raised when the value is needed.
+    object: PyResult<Py<PyAny>>,
+    unpack: Py<PyAny>,
+    edge: Option<Edge>,
+}
+
+struct HookPair {
+    pack: Py<PyAny>,
+    unpack: Py<PyAny>,
+}
+
+thread_local! {
+    static HOOKED: Cell<bool> = const { Cell::new(false) };
+    static HOOKS: RefCell<Vec<HookPair>> = const { RefCell::new(Vec::new()) };
+}
+
+/// From now on, on this thread, `pack(tensor)` is kept instead of each tensor and `unpack` of it used in backward.
+pub fn push_hooks(pack: Py<PyAny>, unpack: Py<PyAny>) {
+    HOOKS.with_borrow_mut(|hooks| hooks.push(HookPair { pack, unpack }));
+    HOOKED.set(true);
+}
+
+/// Ends the last `push_hooks` of this thread.
+pub fn pop_hooks() {
+    let last = HOOKS.with_borrow_mut(|hooks| {
+        let last = hooks.pop();
+        HOOKED.set(!hooks.is_empty());
+        last
+    });
+    drop(last);
+}
+
+fn pack(tensor: &Tensor, edge: Option<Edge>) -> Option<Kept> {
+    if !HOOKED.get() {
+        return None;
+    }
+    guard::attached(|py| {
+        // The hook may itself save tensors or change the hooks, so nothing stays borrowed while it runs.
+        let (pack, unpack) = HOOKS.with_borrow(|hooks| {
+            let pair = hooks.last()?;
+            Some((pair.pack.clone_ref(py), pair.unpack.clone_ref(py)))
+        })?;
+        let object = pack.call1(py, (tensor.clone(),));
+        Some(Kept::Packed(Arc::new(Packed { object, unpack, edge })))
+    })
+}
+
+impl Packed {
+    fn restore(&self) -> Result<Tensor> {
+        guard::attached(|py| {
+            let object = self.object.as_ref().map_err(|error| Error::Python(error.clone_ref(py)))?;
+            let answer = self.unpack.call1(py, (object.clone_ref(py),))?;
+            Ok(answer.extract::<Tensor>(py)?.detached())
+        })
+    }
+}
+
 impl Saved {
     pub fn input(tensor: &Tensor) -> Self {
-        Self { tensor: tensor.clone(), version: tensor.version(), output: None }
+        let packed = if HOOKED.get() { pack(tensor, tensor.edge()) } else { None };
+        let plain = || Kept::Tensor { tensor: tensor.clone(), version: tensor.version() };
+        Self { kept: packed.unwrap_or_else(plain), output: None }
     }
 
     pub fn output(tensor: &Tensor, index: usize) -> Self {
-        Self { tensor: tensor.detached(), version: tensor.version(), output: Some(index) }
+        let plain = || Kept::Tensor { tensor: tensor.detached(), version: tensor.version() };
+        Self { kept: pack(tensor, None).unwrap_or_else(plain), output: Some(index) }
     }
 
     /// The tensor with its place in the graph, or torch's error when it was modified in between.
-    pub fn unpack(&self, node: &Arc<Node>) -> Result<Tensor> {
-        self.check(&node.name)?;
-        match self.output {
+    pub fn unpack(self, node: &Arc<Node>) -> Result<Tensor> {
+        let output = self.output;
+        let tensor = self.unpack_for(&node.name)?;
+        match output {
             Some(index) if grad_enabled() => {
-                let tensor = self.tensor.detached();
+                let tensor = tensor.detached();
                 tensor.set_grad_fn(Edge::to(node.clone(), index));
                 Ok(tensor)
             }
-            _ => Ok(self.tensor.clone()),
+            _ => Ok(tensor),
         }
     }
 
     /// As `unpack`, for a Python function, which attaches its own results.
-    pub fn unpack_for(&self, name: &str) -> Result<Tensor> {
-        self.check(name)?;
-        Ok(self.tensor.clone())
-    }
-
-    fn check(&self, name: &str) -> Result<()> {
-        let version = self.tensor.version();
-        if version != self.version {
-            return error::runtime(format!(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: \
-                 [{} {:?}], which is output {} of {}, is at version {version}; expected version {} instead. Hint: \
-                 clone the tensor before writing to it, or enable anomaly detection to find the operation that \
-                 failed to compute its gradient, with pyburn.autograd.set_detect_anomaly(True).",
-                self.tensor.dtype().name(),
-                self.tensor.shape().as_slice(),
-                self.output.unwrap_or(0),
-                name,
-                self.version
-            ));
+    pub fn unpack_for(self, name: &str) -> Result<Tensor> {
+        match self.kept {
+            Kept::Tensor { tensor, version } => {
+                check(&tensor, version, self.output.unwrap_or(0), name)?;
+                Ok(tensor)
+            }
+            Kept::Packed(packed) => {
+                let tensor = packed.restore()?;
+                if let Some(edge) = &packed.edge
+                    && grad_enabled()
+                {
+                    tensor.set_grad_fn(edge.clone());
+                }
+                Ok(tensor)
+            }
         }
-        Ok(())
     }
 
-    pub fn is_input(&self, tensor: &Tensor) -> bool {
-        self.output.is_none() && self.tensor.is(tensor)
+    pub fn is_input(&self, target: &Tensor) -> bool {
+        matches!(&self.kept, Kept::Tensor { tensor, .. } if self.output.is_none() && tensor.is(target))
     }
 
     /// Before `tensor` is written to: keeps its present value, and its present place in the graph, apart.
     pub fn set_aside(&mut self) -> Result<()> {
-        let edge = self.tensor.edge();
-        let copy = self.tensor.copied()?;
-        if let Some(edge) = edge {
-            copy.set_grad_fn(edge);
+        if let Kept::Tensor { tensor, version } = &mut self.kept {
+            let edge = tensor.edge();
+            let copy = tensor.copied()?;
+            if let Some(edge) = edge {
+                copy.set_grad_fn(edge);
+            }
+            *version = copy.version();
+            *tensor = copy;
         }
-        self.version = copy.version();
-        self.tensor = copy;
         Ok(())
     }
 
     /// After a result was written into `target`: a later write to it makes the saved value wrong.
     pub fn follow(&mut self, target: &Tensor) {
-        if self.output.is_some() && self.tensor.dtype() == target.dtype() {
-            self.tensor = target.detached();
-            self.version = target.version();
+        if let Kept::Tensor { tensor, version } = &mut self.kept
+            && self.output.is_some()
+            && tensor.dtype() == target.dtype()
+        {
+            *tensor = target.detached();
+            *version = target.version();
         }
     }
+}
+
+fn check(tensor: &Tensor, expected: u32, output: usize, name: &str) -> Result<()> {
+    let version = tensor.version();
+    if version == expected {
+        return Ok(());
+    }
+    error::runtime(format!(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [{} {:?}], \
+         which is output {output} of {name}, is at version {version}; expected version {expected} instead. Hint: \
+         clone the tensor before writing to it, or enable anomaly detection to find the operation that failed to \
+         compute its gradient, with pyburn.autograd.set_detect_anomaly(True).",
+        tensor.dtype().name(),
+        tensor.shape().as_slice(),
+    ))
 }

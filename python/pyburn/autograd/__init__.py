@@ -1,5 +1,6 @@
 """Automatic differentiation: backward passes, grad modes, functions with a backward of their own, checks."""
 
+from pyburn.autograd import functional, graph
 from pyburn.autograd.engine import backward, detect_anomaly, grad, set_detect_anomaly
 from pyburn.autograd.function import Function, once_differentiable
 from pyburn.autograd.grad_mode import (
@@ -18,9 +19,11 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",

@@ -122,11 +122,13 @@ def grad(
         found = _core._backward(results, starts, keep, create_graph, wanted)
     if materialize_grads:
         found = [tensor.detach().new_zeros(tensor.shape) if g is None else g for g, tensor in zip(found, wanted)]
-    elif not allow_unused and any(gradient is None for gradient in found):
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. "
-            "Set allow_unused=True if this is the desired behavior."
-        )
+    elif not allow_unused:
+        for index, gradient in enumerate(found):
+            if gradient is None:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+                    "Set allow_unused=True if this is the desired behavior."
+                )
     return tuple(found)
 
 

@@ -94,7 +94,7 @@ class FunctionCtx:
                 restore.append(functools.partial(_output_again, saved, index))
         self._saved, self._to_save = restore, ()
 
-    def _run(self, grads: tuple[Tensor | None, ...], node: Any = None) -> tuple[Tensor | None, ...]:
+    def _run(self, grads: tuple[Tensor | None, ...], node: Any) -> tuple[Tensor | None, ...]:
         """The gradients of all arguments; called by the engine."""
         arrived: list[Tensor | None] = [None] * self._count
         # The engine calls only when a gradient has arrived.
@@ -122,7 +122,7 @@ class FunctionCtx:
                 continue
             if not is_tensor:
                 raise RuntimeError(
-                    f"function {name} returned a gradient different from None at position {index + 1}, but the "
+                    f"function {name} returned a gradient different than None at position {index + 1}, but the "
                     "corresponding forward input was not a Variable"
                 )
             if not isinstance(result, Tensor):

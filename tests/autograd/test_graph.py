@@ -1,0 +1,130 @@
+"""Nodes, their hooks and saved-tensor hooks, as in torch: every scenario runs in both and must log the same."""
+
+import pyburn
+import pytest
+import torch
+
+
+def leaf(t, *values):
+    return t.tensor(values, dtype=t.float64, requires_grad=True)
+
+
+def walk(t):
+    x = leaf(t, 1.0, 2.0)
+    y = (x * 3).exp()
+    log = []
+    node = y.grad_fn
+    while node is not None:
+        log.append(node.name().rsplit("::", 1)[-1])
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            log.append(variable.tolist())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return [*log, y.grad_fn == y.grad_fn, y.grad_fn == (x * 3).grad_fn]
+
+
+def node_hooks(t):
+    log = []
+    x = leaf(t, 1.0, 2.0)
+    y = x * 3
+    after = y.grad_fn.register_hook(lambda inputs, outputs: log.append((inputs[0].tolist(), outputs[0].tolist())))
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 10,))
+    y.sum().backward(retain_graph=True)
+    after.remove()
+    y.sum().backward()
+    return [*log, x.grad.tolist()]
+
+
+def packed(t):
+    log = []
+
+    def pack(tensor):
+        log.append(["pack", *tensor.tolist()])
+        return tensor.tolist()
+
+    def unpack(values):
+        log.append(["unpack", *values])
+        return t.tensor(values, dtype=t.float64)
+
+    x = leaf(t, 1.0, 2.0)
+    with t.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = x.exp()
+        z = y * x
+    (z * 2).sum().backward()
+    # In which order an operation saves its inputs is its own affair.
+    return [sorted(log), [round(number, 10) for number in x.grad.tolist()]]
+
+
+def packed_twice_differentiated(t):
+    x = leaf(t, 1.0, 2.0)
+    with t.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.clone(), lambda tensor: tensor):
+        y = (x * 2).exp() * x
+    (first,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = t.autograd.grad(first.sum(), x)
+    return [round(number, 8) for number in second.tolist()]
+
+
+def on_the_cpu(t):
+    x = leaf(t, 1.0, 2.0)
+    with t.autograd.graph.save_on_cpu():
+        y = x * x
+    y.sum().backward()
+    return x.grad.tolist()
+
+
+def several_gradients(t):
+    log = []
+    a, b = leaf(t, 1.0), leaf(t, 2.0)
+    register = t.autograd.graph.register_multi_grad_hook
+    every = register((a, b), lambda grads: log.append(("all", [grad.tolist() for grad in grads])))
+    register((a, b), lambda grad: log.append("any"), mode="any")
+    (2 * a + 3 * b).sum().backward()
+    every.remove()
+    (2 * a + 3 * b).sum().backward()
+    return log
+
+
+SCENARIOS = [walk, node_hooks, packed, packed_twice_differentiated, on_the_cpu, several_gradients]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_graphs_follow_torchs(scenario):
+    assert scenario(pyburn) == scenario(torch)
+
+
+def test_packed_values_replace_the_tensors():
+    x = leaf(pyburn, 3.0)
+    with pyburn.autograd.graph.saved_tensors_hooks(lambda tensor: None, lambda _: leaf(pyburn, 100.0).detach()):
+        y = x * x
+    y.backward()
+    assert x.grad.tolist() == [200.0]
+
+
+@pytest.mark.parametrize("which", ["pack", "unpack"])
+def test_errors_of_hooks_reach_the_caller(which):
+    def fail(_value):
+        raise KeyError(which)
+
+    hooks = {"pack": lambda tensor: tensor, "unpack": lambda tensor: tensor, which: fail}
+    x = leaf(pyburn, 3.0)
+
+    def run():
+        with pyburn.autograd.graph.saved_tensors_hooks(hooks["pack"], hooks["unpack"]):
+            y = x * x
+        y.backward()
+
+    with pytest.raises(KeyError, match=which):
+        run()
+
+
+def test_hooks_can_be_forbidden_and_end_with_their_context():
+    graph = pyburn.autograd.graph
+    with graph.disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"):
+        graph.save_on_cpu().__enter__()
+    calls = []
+    with graph.saved_tensors_hooks(calls.append, lambda _: None):
+        pass
+    leaf(pyburn, 1.0).exp()
+    assert calls == []
+    with pytest.raises(ValueError, match="mode is 'some'"):
+        graph.register_multi_grad_hook([], print, mode="some")
