@@ -51,8 +51,9 @@ def by_name(types_to_names: dict[str, str]) -> dict[str, str]:
 ARGUMENTS = by_name(
     {
         "Any": "buffer data dims index size source stride",
-        "Callable[..., Any]": "hook",
-        "Tensor": "input mask src",
+        "Callable[..., Any]": "hook pack unpack",
+        "Node": "node",
+        "Tensor": "input mask src tensor",
         "Tensor | _Number": "other",
         "_DType": "d dtype from_ to type1 type2",
         "_Device": "device",
@@ -74,7 +75,8 @@ RETURNS = by_name(
         ),
         "Iterator[Tensor]": "__iter__",
         "None": (
-            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child retain_grad "
+            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _pop_saved_hooks _push_saved_hooks "
+            "_set_history retain_grad "
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyburn import _core
 from pyburn._core import Node, Tensor
+from pyburn._tensor import RemovableHandle
 
 __all__ = [
     "Node",
@@ -17,30 +18,6 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
-
-
-class RemovableHandle:
-    """What registering a hook gives: ``remove()``, or the end of a ``with``, undoes it.
-
-    Attributes:
-        id: A number that no other hook has.
-    """
-
-    __slots__ = ("_remove", "id")
-
-    def __init__(self, remove: Callable[[], None], number: int) -> None:
-        self._remove = remove
-        self.id = number
-
-    def remove(self) -> None:
-        """Removes the hook; again does nothing."""
-        self._remove()
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.remove()
 
 
 def _register_hook(self: Node, fn: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
@@ -55,8 +32,8 @@ def _register_prehook(self: Node, fn: Callable[[tuple[Any, ...]], Any]) -> Remov
     return RemovableHandle(lambda: self._remove_hook(number), number)
 
 
-Node.register_hook = _register_hook
-Node.register_prehook = _register_prehook
+for _name, _method in {"register_hook": _register_hook, "register_prehook": _register_prehook}.items():
+    setattr(Node, _name, _method)
 
 _disabled = threading.local()
 

@@ -82,7 +82,8 @@ def _node_of(tensor: Tensor) -> Any:
     """The node that a gradient of this tensor is delivered to; for a leaf, the one that fills ``.grad``."""
     if tensor.grad_fn is not None:
         return tensor.grad_fn
-    return tensor.view_as(tensor).grad_fn.next_functions[0][0]
+    alias: Any = tensor.view_as(tensor).grad_fn
+    return alias.next_functions[0][0]
 
 
 def _leaves(outputs: Sequence[Tensor], sources: Sequence[Tensor]) -> list[Tensor]:
