@@ -11,11 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
 from cases import CASES, LIMITS
 
+HERE = Path(__file__).parent
 ROUNDS = 5
 
 

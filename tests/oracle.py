@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-
 import pyburn
+import torch
 from pyburn import _core
 
 Function = Callable[..., Any]
