@@ -84,10 +84,9 @@ class FunctionCtx:
         for tensor in self._to_save:
             index = _position(tensor, outputs)
             if tensor is None:
-                restore.append(lambda _node: None)
+                restore.append(_nothing)
             elif index is None:
-                saved = _core._SavedTensor(tensor, name)
-                restore.append(lambda _node, saved=saved: saved.unpack())
+                restore.append(functools.partial(_input_again, _core._SavedTensor(tensor, name)))
             else:
                 # An output knows this object through its history: only its values may be kept here.
                 saved = _core._SavedTensor(tensor.detach(), name)
@@ -135,8 +134,16 @@ class FunctionCtx:
         self._saved = None
 
 
-def _output_again(saved: Any, index: int, node: Any) -> Tensor:
-    tensor: Tensor = saved.unpack().detach()
+def _nothing(_node: Any) -> None:
+    return None
+
+
+def _input_again(saved: _core._SavedTensor, _node: Any) -> Tensor:
+    return saved.unpack()
+
+
+def _output_again(saved: _core._SavedTensor, index: int, node: Any) -> Tensor:
+    tensor = saved.unpack().detach()
     if node is not None and _core.is_grad_enabled():
         _core._set_history(tensor, node, index)
     return tensor

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from pyburn import _core
+from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.autograd import Function, backward, enable_grad, grad, is_grad_enabled, no_grad
 
@@ -45,12 +45,12 @@ def _random_state(state: Tensor | None) -> Iterator[None]:
     if state is None:
         yield
         return
-    now = _core.get_rng_state()
-    _core.set_rng_state(state)
+    now = ops.get_rng_state()
+    ops.set_rng_state(state)
     try:
         yield
     finally:
-        _core.set_rng_state(now)
+        ops.set_rng_state(now)
 
 
 def _tensors(value: Any) -> list[Tensor]:
@@ -110,7 +110,7 @@ class _Part:
         self, function: Callable[..., Any], args: Any, kwargs: Any, preserve_rng_state: bool, contexts: Contexts
     ) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
-        self.state = _core.get_rng_state() if preserve_rng_state else None
+        self.state = ops.get_rng_state() if preserve_rng_state else None
         self.first, self.again = contexts
 
     def run(self) -> Any:
