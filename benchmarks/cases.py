@@ -76,6 +76,11 @@ def linear_step(lib: Any) -> Callable[[], object]:
     return run
 
 
+def large_randn(lib: Any) -> Callable[[], object]:
+    """`randn` of a million floats."""
+    return lambda: lib.randn(1_000_000)
+
+
 def large_add(lib: Any) -> Callable[[], object]:
     """`a + b` on a million floats."""
     a, b = lib.ones(1000, 1000), lib.ones(1000, 1000)
@@ -127,6 +132,7 @@ CASES: dict[str, Case] = {
         tiny_sum,
         chain_100,
         linear_step,
+        large_randn,
         large_add,
         large_exp,
         large_sum,

@@ -80,7 +80,7 @@ RETURNS = by_name(
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
-        "_bool": "__bool__ __contains__ allclose can_cast equal",
+        "_bool": "__bool__ __contains__ allclose can_cast equal is_inference",
         "_bytes": "_bytes",
         "_complex": "__complex__",
         "_float": "__float__",

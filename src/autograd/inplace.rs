@@ -1,7 +1,7 @@
 //! Writes to tensors: torch's refusals, the write itself, and the history that follows from it.
 
 use super::view::{Origin, base_edge};
-use super::{Record, grad_enabled, grad_mode, grads};
+use super::{Record, grad_enabled, grad_mode, grads, inference_enabled};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 
@@ -113,6 +113,12 @@ pub fn check(op: &str, target: &Tensor) -> Result<()> {
         return error::runtime(format!(
             "{op}: unsupported operation: more than one element of the written-to tensor refers to a single memory \
              location. Please clone() the tensor before performing the operation."
+        ));
+    }
+    if target.core().storage.is_inference() && !inference_enabled() {
+        return error::runtime(format!(
+            "{op}: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to \
+             get a normal tensor before doing inplace update."
         ));
     }
     if !grad_enabled() {

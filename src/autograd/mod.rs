@@ -43,6 +43,10 @@ pub fn grad_enabled() -> bool {
     GRAD_MODE.get()
 }
 
+pub fn inference_enabled() -> bool {
+    INFERENCE.get()
+}
+
 /// Sets whether ops are recorded on this thread, until the guard is dropped.
 pub fn grad_mode(enabled: bool) -> ModeGuard {
     ModeGuard(GRAD_MODE.replace(enabled))
@@ -102,6 +106,12 @@ impl Tensor {
                 "only Tensors of floating point and complex dtype can require gradients, got {}",
                 self.dtype().name()
             ));
+        }
+        if value && self.core().storage.is_inference() && !inference_enabled() {
+            return error::runtime(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Make a clone to \
+                 get a normal tensor first.",
+            );
         }
         if !self.is_leaf() {
             if value {

@@ -159,6 +159,12 @@ impl Saved {
 }
 
 fn check(tensor: &Tensor, expected: u32, output: usize, name: &str) -> Result<()> {
+    if tensor.core().storage.is_inference() {
+        return error::runtime(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal \
+             tensor and use it in autograd.",
+        );
+    }
     let version = tensor.version();
     if version == expected {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Box-Muller transform of sixteen floats at a time, for `randn` (benchmarks/random.py).
+//! Box-Muller transform of sixteen floats at a time, for `randn` (benchmarks/cases.py: large_randn).
 //!
 //! torch's numbers after a seed depend on how its logarithm, sine and cosine round, so the same
 //! single-precision Cephes polynomials are evaluated here, with one rounding per multiply-add as

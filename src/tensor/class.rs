@@ -247,6 +247,11 @@ impl PyTensor {
         self.tensor.base().is_some()
     }
 
+    /// Whether this tensor was made under `inference_mode`.
+    fn is_inference(&self) -> bool {
+        self.tensor.core().storage.is_inference()
+    }
+
     #[getter]
     fn requires_grad(&self) -> bool {
         self.tensor.requires_grad()

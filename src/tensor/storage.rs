@@ -17,6 +17,8 @@ pub struct Storage(Arc<Cell>);
 
 struct Cell {
     version: AtomicU32,
+    /// Made under `inference_mode`: never saved for backward, and written to only in that mode.
+    inference: bool,
     data: Data,
 }
 
@@ -143,12 +145,13 @@ impl Storage {
     }
 
     fn new(data: Data) -> Self {
-        Self(Arc::new(Cell { version: AtomicU32::new(0), data }))
+        Self(Arc::new(Cell { version: AtomicU32::new(0), inference: crate::autograd::inference_enabled(), data }))
     }
 
     /// The same memory under a fresh version counter: what `.data` gives.
     pub fn untracked(&self) -> Self {
-        Self::new(self.0.data.clone())
+        let cell = Cell { version: AtomicU32::new(0), inference: self.0.inference, data: self.0.data.clone() };
+        Self(Arc::new(cell))
     }
 
     pub fn data(&self) -> &Data {
@@ -168,6 +171,10 @@ impl Storage {
             Data::Device(cell) => Arc::strong_count(cell) == 1,
         };
         sole && Arc::strong_count(&self.0) == 1
+    }
+
+    pub fn is_inference(&self) -> bool {
+        self.0.inference
     }
 
     pub fn version(&self) -> u32 {

@@ -99,6 +99,24 @@ def test_results_require_grad_only_when_recorded():
             assert (x * 2).requires_grad
 
 
+def inference_tensors(t):
+    with t.inference_mode():
+        x = t.ones(3)
+        view = x[1:]
+        with t.inference_mode(False):
+            normal = t.ones(3)
+        x.add_(1)
+    log = [tensor.is_inference() for tensor in (x, view, normal, x.clone(), x[:2], t.ones(1))]
+    for change in (lambda: x.add_(1), lambda: x.requires_grad_(), lambda: (normal.requires_grad_() * x).sum().backward()):
+        with pytest.raises(RuntimeError, match=r"[Ii]nference tensor"):
+            change()
+    return [*log, (x + 1).is_inference()]
+
+
+def test_inference_tensors_stay_out_of_autograd():
+    assert inference_tensors(pyburn) == inference_tensors(torch)
+
+
 def test_a_mode_ends_with_an_exception():
     with pytest.raises(KeyError), pyburn.no_grad():
         raise KeyError
