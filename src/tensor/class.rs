@@ -107,6 +107,12 @@ impl PyTensor {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        // Python 3.11 makes the object's __dict__, and may collect garbage doing so, before PyO3 has put the tensor into
+        // the new object: its memory is still zero then.
+        // SAFETY: a handle is one pointer, and the object's memory is always readable.
+        if unsafe { std::ptr::from_ref(&self.tensor).cast::<usize>().read_volatile() } == 0 {
+            return Ok(());
+        }
         // Objects reached through several handles would be counted twice, so only a sole owner shows them.
         if self.tensor.handles() != 1 {
             return Ok(());
