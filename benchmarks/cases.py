@@ -99,6 +99,36 @@ def large_sum(lib: Any) -> Callable[[], object]:
     return lambda: a.sum()
 
 
+def large_sum_rows(lib: Any) -> Callable[[], object]:
+    """`sum` over the first dimension of a million floats."""
+    a = lib.ones(1000, 1000)
+    return lambda: a.sum(0)
+
+
+def large_argmax(lib: Any) -> Callable[[], object]:
+    """`argmax` over the last dimension of a million floats."""
+    a = lib.ones(1000, 1000)
+    return lambda: a.argmax(1)
+
+
+def large_cumsum(lib: Any) -> Callable[[], object]:
+    """`cumsum` over the last dimension of a million floats."""
+    a = lib.ones(1000, 1000)
+    return lambda: a.cumsum(1)
+
+
+def large_sort(lib: Any) -> Callable[[], object]:
+    """`sort` of rows of a thousand random floats."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.sort()
+
+
+def large_searchsorted(lib: Any) -> Callable[[], object]:
+    """`searchsorted` of a million floats in a thousand."""
+    a, b = lib.linspace(0, 1, 1000), lib.rand(1000, 1000)
+    return lambda: lib.searchsorted(a, b)
+
+
 def large_contiguous(lib: Any) -> Callable[[], object]:
     """A transposed 1000x1000 made contiguous."""
     a = lib.ones(1000, 1000).t()
@@ -136,6 +166,11 @@ CASES: dict[str, Case] = {
         large_add,
         large_exp,
         large_sum,
+        large_sum_rows,
+        large_argmax,
+        large_cumsum,
+        large_sort,
+        large_searchsorted,
         large_contiguous,
         large_matmul,
         conv2d,

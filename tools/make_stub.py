@@ -59,14 +59,20 @@ ARGUMENTS = by_name(
         "_Device": "device",
         "_Dim": "destination split_size",
         "_Number": "alpha beta",
-        "_bool": "copy create_graph enabled force keepdim non_blocking require_grad requires_grad retain_graph",
-        "_float": "eps",
+        "_bool": (
+            "copy create_graph descending enabled force ignore_nan in_order keepdim largest non_blocking require_grad "
+            "requires_grad retain_graph right"
+        ),
+        "_float": "correction eps p",
         "_int": (
-            "chunks count dim dim0 dim1 dim2 dimension end_dim id length num offset start start_dim step storage_offset"
+            "bins chunks count dim dim0 dim1 dim2 dimension end_dim id k length minlength num offset start start_dim "
+            "step storage_offset"
         ),
         "str": "op",
     }
 )
+# Native functions whose `dim` may name several dimensions.
+SEVERAL_DIMS = by_name({"_Dim": "_nansum _norm _std _var all amax amin any count_nonzero logsumexp mean sum"})
 RETURNS = by_name(
     {
         "Any": (
@@ -92,6 +98,9 @@ RETURNS = by_name(
         "str": "__format__ __repr__ __str__ name",
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",
+        "tuple[Tensor, Tensor]": "_cumulative_extreme _extreme_dim _kthvalue _median_dim _mode _sort _topk",
+        "tuple[Tensor, Tensor, Tensor]": "_distinct",
+        "tuple[_float, _float]": "_histogram_range",
         "tuple[_int, _int]": "__dlpack_device__",
     }
 )
@@ -183,7 +192,7 @@ class Stub:
 
     def function(self, name: str, value: Callable[..., Any], indent: str) -> str:
         """The line of a function or method."""
-        hints = self.hints(value)
+        hints = self.hints(value) or ({"dim": SEVERAL_DIMS[name]} if name in SEVERAL_DIMS else {})
         try:
             listed = self.parameters(inspect.signature(value).parameters.values(), hints)
         except (TypeError, ValueError):

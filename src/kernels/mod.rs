@@ -2,5 +2,13 @@
 
 pub mod box_muller;
 pub mod copy;
+pub mod element;
+pub mod extreme;
 pub mod iterate;
+pub mod lines;
 pub mod memory;
+pub mod reduce;
+pub mod reducers;
+pub mod scan;
+pub mod search;
+pub mod sort;

@@ -2,12 +2,18 @@
 
 pub mod convert;
 pub mod creation;
+pub mod cumulative;
 pub mod data;
 pub mod elementwise;
+pub mod extreme;
+pub mod fold;
 pub mod inplace;
+pub mod moments;
 pub mod movement;
 pub mod operand;
 pub mod reduce;
+pub mod search;
+pub mod sorting;
 pub mod strided;
 pub mod views;
 

@@ -1,0 +1,352 @@
+//! Element types as kernels see them: how wide they are summed, how they are ordered, where they lie in memory.
+
+use half::{bf16, f16};
+
+use crate::error::{self, Result};
+use crate::tensor::Tensor;
+use crate::tensor::storage::Data;
+
+/// CPU memory that several threads of one kernel may use, each for elements of its own.
+#[derive(Clone, Copy)]
+pub struct Memory(*mut u8);
+
+// SAFETY: kernels give every element they write to exactly one task, and the tensors outlive the kernel.
+unsafe impl Send for Memory {}
+// SAFETY: as for Send.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// The storage under a CPU tensor, from its first byte.
+    pub fn of(tensor: &Tensor) -> Result<Self> {
+        match tensor.core().storage.data() {
+            Data::Cpu(buffer) => Ok(Self(buffer.pointer())),
+            Data::Device(_) => error::device("a CPU kernel was given a GPU tensor"),
+        }
+    }
+
+    /// Reads the element with this number.
+    ///
+    /// # Safety
+    /// The element lies inside the storage, which holds values of `T`.
+    #[inline(always)]
+    pub unsafe fn read<T: Copy>(self, index: usize) -> T {
+        // SAFETY: the caller vouches for the index; storages of foreign memory may be unaligned.
+        unsafe { self.0.cast::<T>().add(index).read_unaligned() }
+    }
+
+    /// Writes the element with this number.
+    ///
+    /// # Safety
+    /// As `read`, and no other task touches this element.
+    #[inline(always)]
+    pub unsafe fn write<T: Copy>(self, index: usize, value: T) {
+        // SAFETY: as above.
+        unsafe { self.0.cast::<T>().add(index).write_unaligned(value) }
+    }
+}
+
+/// A type to add and multiply in.
+pub trait Wide: Copy + Send + Sync + PartialOrd {
+    const ZERO: Self;
+    const ONE: Self;
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn from_f64(value: f64) -> Self;
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! wide_float {
+    ($type:ty) => {
+        impl Wide for $type {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            fn from_f64(value: f64) -> Self {
+                value as Self
+            }
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+        }
+    };
+}
+
+wide_float!(f32);
+wide_float!(f64);
+
+impl Wide for i64 {
+    const ZERO: Self = 0;
+    const ONE: Self = 1;
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    fn from_f64(value: f64) -> Self {
+        value as Self
+    }
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+}
+
+/// A value of a tensor.
+pub trait Element: Copy + Send + Sync + PartialOrd {
+    /// What sums of it are kept in.
+    type Wide: Wide;
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    fn wide(self) -> Self::Wide;
+    fn narrow(wide: Self::Wide) -> Self;
+    fn is_nan(self) -> bool;
+    /// A number that orders as the value does, NaN above everything; equal values have equal keys.
+    fn key(self) -> u64;
+
+    fn is_nonzero(self) -> bool {
+        // NaN counts as true.
+        self.wide() != Self::Wide::ZERO
+    }
+
+    fn to_f64(self) -> f64 {
+        self.wide().to_f64()
+    }
+}
+
+/// A boolean as it is stored; any byte but zero is true.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[repr(transparent)]
+pub struct Truth(pub u8);
+
+impl Element for Truth {
+    type Wide = i64;
+    const LOWEST: Self = Self(0);
+    const HIGHEST: Self = Self(1);
+    #[inline(always)]
+    fn wide(self) -> i64 {
+        i64::from(self.0 != 0)
+    }
+    fn narrow(wide: i64) -> Self {
+        Self(u8::from(wide != 0))
+    }
+    fn is_nan(self) -> bool {
+        false
+    }
+    fn key(self) -> u64 {
+        u64::from(self.0 != 0)
+    }
+}
+
+macro_rules! element_int {
+    ($($type:ty),+ $(,)?) => { $(
+        impl Element for $type {
+            type Wide = i64;
+            const LOWEST: Self = Self::MIN;
+            const HIGHEST: Self = Self::MAX;
+            #[inline(always)]
+            fn wide(self) -> i64 {
+                self as i64
+            }
+            fn narrow(wide: i64) -> Self {
+                wide as Self
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
+            }
+            fn key(self) -> u64 {
+                // Counted from the lowest value, so that a type of N bits has keys of N bits.
+                (self as i64).wrapping_sub(Self::MIN as i64) as u64
+            }
+        }
+    )+ };
+}
+
+element_int!(u8, u16, u32, u64, i8, i16, i32, i64);
+
+macro_rules! element_float {
+    ($($type:ty, $wide:ty, $bits:ty, $widen:expr, $narrow:expr);+ $(;)?) => { $(
+        impl Element for $type {
+            type Wide = $wide;
+            const LOWEST: Self = Self::NEG_INFINITY;
+            const HIGHEST: Self = Self::INFINITY;
+            #[inline(always)]
+            fn wide(self) -> $wide {
+                $widen(self)
+            }
+            fn narrow(wide: $wide) -> Self {
+                $narrow(wide)
+            }
+            #[inline(always)]
+            #[allow(clippy::eq_op)]
+            fn is_nan(self) -> bool {
+                self != self
+            }
+            fn key(self) -> u64 {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                if self != self {
+                    return <$bits>::MAX.into();
+                }
+                let bits = self.to_bits();
+                match bits {
+                    SIGN => SIGN.into(),
+                    bits if bits & SIGN != 0 => (!bits).into(),
+                    bits => (bits | SIGN).into(),
+                }
+            }
+        }
+    )+ };
+}
+
+element_float! {
+    f16, f32, u16, f32::from, f16::from_f32;
+    bf16, f32, u16, f32::from, bf16::from_f32;
+    f32, f32, u32, std::convert::identity, std::convert::identity;
+    f64, f64, u64, std::convert::identity, std::convert::identity;
+}
+
+/// Runs an expression with `$T` standing for the Rust type of a real dtype; complex ones take `$other`.
+#[macro_export]
+macro_rules! with_element {
+    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {{
+        use $crate::dtype::DType;
+        match $dtype {
+            DType::Bool => {
+                type $T = $crate::kernels::element::Truth;
+                $body
+            }
+            DType::U8 => {
+                type $T = u8;
+                $body
+            }
+            DType::I8 => {
+                type $T = i8;
+                $body
+            }
+            DType::I16 => {
+                type $T = i16;
+                $body
+            }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::U16 => {
+                type $T = u16;
+                $body
+            }
+            DType::U32 => {
+                type $T = u32;
+                $body
+            }
+            DType::U64 => {
+                type $T = u64;
+                $body
+            }
+            DType::F16 => {
+                type $T = half::f16;
+                $body
+            }
+            DType::BF16 => {
+                type $T = half::bf16;
+                $body
+            }
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::C64 | DType::C128 => $other,
+        }
+    }};
+}
+
+/// As `with_element!`, for float dtypes alone.
+#[macro_export]
+macro_rules! with_float {
+    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {{
+        use $crate::dtype::DType;
+        match $dtype {
+            DType::F16 => {
+                type $T = half::f16;
+                $body
+            }
+            DType::BF16 => {
+                type $T = half::bf16;
+                $body
+            }
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            _ => $other,
+        }
+    }};
+}
+
+/// As `with_element!`, for integers and booleans alone.
+#[macro_export]
+macro_rules! with_int {
+    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {{
+        use $crate::dtype::DType;
+        match $dtype {
+            DType::Bool => {
+                type $T = $crate::kernels::element::Truth;
+                $body
+            }
+            DType::U8 => {
+                type $T = u8;
+                $body
+            }
+            DType::I8 => {
+                type $T = i8;
+                $body
+            }
+            DType::I16 => {
+                type $T = i16;
+                $body
+            }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::U16 => {
+                type $T = u16;
+                $body
+            }
+            DType::U32 => {
+                type $T = u32;
+                $body
+            }
+            DType::U64 => {
+                type $T = u64;
+                $body
+            }
+            _ => $other,
+        }
+    }};
+}

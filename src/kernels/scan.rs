@@ -1,0 +1,150 @@
+//! Running sums, products, extremes and linear recurrences along a dimension (benchmarks/cases.py: large_cumsum).
+
+use super::element::{Element, Memory, Wide};
+use super::lines::{lines, step};
+use crate::tensor::geometry::Geometry;
+
+/// A line's direction and where its elements stand.
+#[derive(Clone, Copy)]
+pub struct Along {
+    pub dim: usize,
+    pub size: usize,
+    /// From the last element to the first.
+    pub reverse: bool,
+}
+
+impl Along {
+    fn positions(self) -> impl Iterator<Item = usize> {
+        (0..self.size).map(move |index| if self.reverse { self.size - 1 - index } else { index })
+    }
+}
+
+/// One tensor that a kernel reads or writes.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub memory: Memory,
+    pub geometry: &'a Geometry,
+}
+
+/// Folds each line from its start and writes every intermediate result.
+///
+/// # Safety
+/// Geometries lie inside their memories, which hold `T` and `O`; the output does not overlap itself.
+unsafe fn running<T: Element, O: Copy, S: Copy + Send + Sync>(
+    along: Along,
+    from: Place<'_>,
+    to: Place<'_>,
+    start: S,
+    next: impl Fn(S, T) -> S + Sync,
+    show: impl Fn(S) -> O + Sync,
+) {
+    let (from_step, to_step) = (step(from.geometry, along.dim), step(to.geometry, along.dim));
+    lines([from.geometry, to.geometry], along.dim, |[at, out]| {
+        let mut state = start;
+        for index in along.positions() {
+            // SAFETY: the caller vouches for the geometries; lines do not share elements of the output.
+            unsafe {
+                state = next(state, from.memory.read::<T>(at + index * from_step));
+                to.memory.write(out + index * to_step, show(state));
+            }
+        }
+    });
+}
+
+/// Running sum (or product) of floats, carried in float64.
+///
+/// # Safety
+/// As `running`.
+pub unsafe fn totals_float<T: Element>(add: bool, along: Along, from: Place<'_>, to: Place<'_>) {
+    let show = |state: f64| T::narrow(T::Wide::from_f64(state));
+    // SAFETY: the caller's.
+    unsafe {
+        if add {
+            running(along, from, to, 0.0, |state, item: T| state + item.to_f64(), show);
+        } else {
+            running(along, from, to, 1.0, |state, item: T| state * item.to_f64(), show);
+        }
+    }
+}
+
+/// Running sum (or product) of integers and booleans, as int64.
+///
+/// # Safety
+/// As `running`.
+pub unsafe fn totals_int<T: Element<Wide = W>, W: Wide>(add: bool, along: Along, from: Place<'_>, to: Place<'_>) {
+    let show = std::convert::identity;
+    // SAFETY: the caller's.
+    unsafe {
+        if add {
+            running(along, from, to, W::ZERO, |state, item: T| state.plus(item.wide()), show);
+        } else {
+            running(along, from, to, W::ONE, |state, item: T| state.times(item.wide()), show);
+        }
+    }
+}
+
+/// log(exp(a) + exp(b)) without overflow.
+fn log_add(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        return f64::NAN;
+    }
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == high && low.is_infinite() { high } else { high + (low - high).exp().ln_1p() }
+}
+
+/// The logarithm of the running sum of exponentials.
+///
+/// # Safety
+/// As `running`.
+pub unsafe fn log_totals<T: Element>(along: Along, from: Place<'_>, to: Place<'_>) {
+    let show = |state: f64| T::narrow(T::Wide::from_f64(state));
+    // SAFETY: the caller's.
+    unsafe { running(along, from, to, f64::NEG_INFINITY, |state, item: T| log_add(state, item.to_f64()), show) }
+}
+
+/// Running greatest (or least) values with their positions: later ones win among equals, NaN over all, as in torch.
+///
+/// # Safety
+/// As `running`; `indices` holds int64.
+pub unsafe fn extremes<T: Element>(max: bool, along: Along, from: Place<'_>, values: Place<'_>, indices: Place<'_>) {
+    let steps = [from, values, indices].map(|place| step(place.geometry, along.dim));
+    lines([from.geometry, values.geometry, indices.geometry], along.dim, |[at, value_at, index_at]| {
+        let mut best: Option<(T, usize)> = None;
+        for index in along.positions() {
+            // SAFETY: the caller vouches for the geometries.
+            let item: T = unsafe { from.memory.read(at + index * steps[0]) };
+            let wins = match best {
+                None => true,
+                Some((old, _)) => item.is_nan() || (!old.is_nan() && if max { item >= old } else { item <= old }),
+            };
+            let (value, position) = if wins { (item, index) } else { best.unwrap_or((item, index)) };
+            best = Some((value, position));
+            // SAFETY: as above; each element is written once.
+            unsafe {
+                values.memory.write(value_at + index * steps[1], value);
+                indices.memory.write(index_at + index * steps[2], position as i64);
+            }
+        }
+    });
+}
+
+/// The recurrence `s[k] = a[k] * s[k - 1] + b[k]`, from 0.
+///
+/// # Safety
+/// As `running`, for three memories of `T`.
+pub unsafe fn linear<T: Element>(along: Along, a: Place<'_>, b: Place<'_>, to: Place<'_>) {
+    let steps = [a, b, to].map(|place| step(place.geometry, along.dim));
+    lines([a.geometry, b.geometry, to.geometry], along.dim, |[a_at, b_at, out]| {
+        let mut state = 0.0;
+        for (count, index) in along.positions().enumerate() {
+            // SAFETY: the caller vouches for the geometries; each element is written once.
+            unsafe {
+                let add = b.memory.read::<T>(b_at + index * steps[1]).to_f64();
+                let factor = a.memory.read::<T>(a_at + index * steps[0]).to_f64();
+                // The first factor meets no predecessor: infinity times nothing is nothing.
+                state = if count == 0 { add } else { factor * state + add };
+                to.memory.write(out + index * steps[2], T::narrow(T::Wide::from_f64(state)));
+            }
+        }
+    });
+}

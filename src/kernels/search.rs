@@ -1,0 +1,114 @@
+//! Finds places in sorted sequences and counts values into bins (benchmarks/cases.py: large_searchsorted).
+
+use std::collections::HashSet;
+
+use super::element::{Element, Memory, Truth};
+
+/// Where each value would go to keep `sequence` sorted: before its equals, or behind them (`right`).
+///
+/// # Safety
+/// `sequences` holds lines of `length` elements of `T`, `values` lines of `width`, both without gaps, as many of each
+/// (or one sequence for all); `output` has room for an int64 per value. `sorter`, if given, lies beside `sequences`.
+pub unsafe fn places<T: Element>(
+    sequences: (Memory, usize, usize),
+    sorter: Option<(Memory, usize)>,
+    values: (Memory, usize, usize),
+    lines: usize,
+    shared: bool,
+    right: bool,
+    output: Memory,
+) {
+    let ((sequence, start, length), (values, first, width)) = (sequences, values);
+    for line in 0..lines {
+        let base = if shared { 0 } else { line * length };
+        // SAFETY: positions stay below the lengths that the caller vouches for.
+        let item = |index: usize| unsafe {
+            let index = match sorter {
+                Some((sorter, offset)) => (sorter.read::<i64>(offset + base + index) as usize).min(length - 1),
+                None => index,
+            };
+            sequence.read::<T>(start + base + index)
+        };
+        for column in 0..width {
+            // SAFETY: as above.
+            let value: T = unsafe { values.read(first + line * width + column) };
+            let (mut low, mut high) = (0, length);
+            while low < high {
+                let middle = (low + high) / 2;
+                // Written so that a NaN, which compares with nothing, goes to the end.
+                let before = if right { item(middle) > value } else { item(middle) >= value };
+                if before {
+                    high = middle;
+                } else {
+                    low = middle + 1;
+                }
+            }
+            // SAFETY: one place per value.
+            unsafe { output.write(line * width + column, low as i64) };
+        }
+    }
+}
+
+/// How many values fall into each of `bins` equal parts of `low..=high`; others are passed over.
+///
+/// # Safety
+/// `memory` holds `count` elements of `T` from `at` on.
+pub unsafe fn even_bins<T: Element>(
+    memory: Memory,
+    at: usize,
+    count: usize,
+    bins: usize,
+    low: f64,
+    high: f64,
+) -> Vec<f64> {
+    let mut out = vec![0.0; bins];
+    for index in 0..count {
+        // SAFETY: the caller's.
+        let value = unsafe { memory.read::<T>(at + index) }.to_f64();
+        if value >= low && value <= high {
+            let bin = ((value - low) / (high - low) * bins as f64) as usize;
+            if let Some(slot) = out.get_mut(bin.min(bins.saturating_sub(1))) {
+                *slot += 1.0;
+            }
+        }
+    }
+    out
+}
+
+/// How much weight falls between neighbouring edges; the last bin has both its edges.
+pub fn uneven_bins(values: &[f64], weights: Option<&[f64]>, edges: &[f64]) -> Vec<f64> {
+    let bins = edges.len().saturating_sub(1);
+    let mut out = vec![0.0; bins];
+    let (Some(&low), Some(&high)) = (edges.first(), edges.last()) else { return out };
+    for (index, &value) in values.iter().enumerate() {
+        if value >= low && value <= high {
+            let bin = edges.partition_point(|&edge| edge <= value).saturating_sub(1).min(bins.saturating_sub(1));
+            let weight = weights.and_then(|weights| weights.get(index).copied()).unwrap_or(1.0);
+            if let Some(slot) = out.get_mut(bin) {
+                *slot += weight;
+            }
+        }
+    }
+    out
+}
+
+/// Whether each of `values` is among `wanted`.
+///
+/// # Safety
+/// Both memories hold as many elements of `T` as said, without gaps; `output` has room for a boolean each.
+pub unsafe fn among<T: Element>(values: (Memory, usize, usize), wanted: (Memory, usize, usize), output: Memory) {
+    let ((values, first, count), (wanted, start, length)) = (values, wanted);
+    // SAFETY: the caller's.
+    let known: HashSet<u64> = (0..length)
+        .map(|index| unsafe { wanted.read::<T>(start + index) })
+        .filter(|item| !item.is_nan())
+        .map(Element::key)
+        .collect();
+    for index in 0..count {
+        // SAFETY: the caller's.
+        unsafe {
+            let item: T = values.read(first + index);
+            output.write(index, Truth(u8::from(!item.is_nan() && known.contains(&item.key()))));
+        }
+    }
+}

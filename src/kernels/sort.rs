@@ -1,0 +1,212 @@
+//! Orders the elements of lines: sort, top-k, order statistics, runs of equals (benchmarks/cases.py: large_sort).
+//!
+//! Elements become numbers that order as they do, with the position in the low bits: sorting those is stable for free.
+
+use rayon::slice::ParallelSliceMut;
+
+use super::element::{Element, Memory};
+use super::iterate::PARALLEL_ABOVE;
+use super::lines::{lines, step};
+use super::scan::Place;
+
+/// A line's elements as sortable numbers, each with its position.
+enum Keys {
+    Narrow(Vec<u64>),
+    Wide(Vec<u128>),
+}
+
+impl Keys {
+    /// # Safety
+    /// The memory holds `size` elements of `T` from `at` on, `by` apart.
+    unsafe fn read<T: Element>(memory: Memory, at: usize, by: usize, size: usize, descending: bool) -> Self {
+        // SAFETY: the caller's.
+        let key = |index: usize| unsafe { memory.read::<T>(at + index * by) }.key();
+        if size_of::<T>() <= 4 && size <= u32::MAX as usize {
+            let flip = if descending { u64::from(u32::MAX) } else { 0 };
+            Self::Narrow((0..size).map(|index| (key(index) ^ flip) << 32 | index as u64).collect())
+        } else {
+            let flip = if descending { u64::MAX } else { 0 };
+            Self::Wide((0..size).map(|index| u128::from(key(index) ^ flip) << 64 | index as u128).collect())
+        }
+    }
+
+    /// Puts the first `count` of the order in front, in order.
+    fn arrange(&mut self, count: usize) {
+        fn arrange<K: Ord + Send>(keys: &mut [K], count: usize) {
+            if count < keys.len() / 2 && count > 0 {
+                keys.select_nth_unstable(count - 1);
+            } else if keys.len() >= PARALLEL_ABOVE {
+                keys.par_sort_unstable();
+                return;
+            } else {
+                keys.sort_unstable();
+                return;
+            }
+            if let Some(front) = keys.get_mut(..count) {
+                front.sort_unstable();
+            }
+        }
+        match self {
+            Self::Narrow(keys) => arrange(keys, count),
+            Self::Wide(keys) => arrange(keys, count),
+        }
+    }
+
+    /// Where the element that has `place` others before it stands.
+    fn nth(&mut self, place: usize) -> usize {
+        match self {
+            Self::Narrow(keys) => *keys.select_nth_unstable(place).1 as u32 as usize,
+            Self::Wide(keys) => *keys.select_nth_unstable(place).1 as u64 as usize,
+        }
+    }
+
+    fn position(&self, place: usize) -> usize {
+        match self {
+            Self::Narrow(keys) => keys.get(place).map_or(0, |&key| key as u32 as usize),
+            Self::Wide(keys) => keys.get(place).map_or(0, |&key| key as u64 as usize),
+        }
+    }
+
+    fn same(&self, place: usize, other: usize) -> bool {
+        match self {
+            Self::Narrow(keys) => keys.get(place).map(|key| key >> 32) == keys.get(other).map(|key| key >> 32),
+            Self::Wide(keys) => keys.get(place).map(|key| key >> 64) == keys.get(other).map(|key| key >> 64),
+        }
+    }
+}
+
+/// The first `count` elements of each line in order, with their positions: all of them is a sort.
+///
+/// # Safety
+/// Geometries lie inside their memories (`T`, `T`, int64); outputs have `count` elements along `dim`.
+pub unsafe fn ordered<T: Element>(
+    dim: usize,
+    size: usize,
+    count: usize,
+    descending: bool,
+    from: Place<'_>,
+    values: Place<'_>,
+    indices: Place<'_>,
+) {
+    let steps = [from, values, indices].map(|place| step(place.geometry, dim));
+    lines([from.geometry, values.geometry, indices.geometry], dim, |[at, value_at, index_at]| {
+        // SAFETY: the caller vouches for the geometries; lines do not share elements of the outputs.
+        unsafe {
+            let mut keys = Keys::read::<T>(from.memory, at, steps[0], size, descending);
+            keys.arrange(count);
+            for place in 0..count {
+                let position = keys.position(place);
+                values.memory.write(value_at + place * steps[1], from.memory.read::<T>(at + position * steps[0]));
+                indices.memory.write(index_at + place * steps[2], position as i64);
+            }
+        }
+    });
+}
+
+/// Which element of a line to pick.
+#[derive(Clone, Copy)]
+pub enum Pick {
+    /// The one with this many below it.
+    Nth(usize),
+    /// The lower middle; NaN where there is one.
+    Median,
+    /// The lower middle of those that are not NaN.
+    NanMedian,
+    /// The most frequent, the least among equally frequent ones.
+    Mode,
+}
+
+/// One element of each line with its position.
+///
+/// # Safety
+/// As `ordered`, with outputs of one element along `dim`; `size` is not 0.
+pub unsafe fn picked<T: Element>(
+    pick: Pick,
+    dim: usize,
+    size: usize,
+    from: Place<'_>,
+    values: Place<'_>,
+    indices: Place<'_>,
+) {
+    let by = step(from.geometry, dim);
+    lines([from.geometry, values.geometry, indices.geometry], dim, |[at, value_at, index_at]| {
+        // SAFETY: as in `ordered`.
+        unsafe {
+            let item = |index: usize| from.memory.read::<T>(at + index * by);
+            let first_nan = || (0..size).find(|&index| item(index).is_nan());
+            let mut keys = Keys::read::<T>(from.memory, at, by, size, false);
+            let position = match pick {
+                Pick::Nth(place) => keys.nth(place),
+                Pick::Median => first_nan().unwrap_or_else(|| keys.nth((size - 1) / 2)),
+                Pick::NanMedian => {
+                    let numbers = (0..size).filter(|&index| !item(index).is_nan()).count();
+                    keys.nth(numbers.saturating_sub(1) / 2)
+                }
+                Pick::Mode => {
+                    keys.arrange(size);
+                    most_frequent(&keys, size)
+                }
+            };
+            values.memory.write(value_at, item(position));
+            indices.memory.write(index_at, position as i64);
+        }
+    });
+}
+
+fn most_frequent(keys: &Keys, size: usize) -> usize {
+    let (mut best, mut longest, mut run) = (0, 0, 0);
+    for place in 0..size {
+        run += 1;
+        if place + 1 == size || !keys.same(place, place + 1) {
+            if run > longest {
+                (best, longest) = (keys.position(place), run);
+            }
+            run = 0;
+        }
+    }
+    best
+}
+
+/// The distinct rows of a `[rows, width]` matrix: where each first stands, which one every row is, how often it occurs.
+#[derive(Default)]
+pub struct Distinct {
+    pub first: Vec<i64>,
+    pub inverse: Vec<i64>,
+    pub counts: Vec<i64>,
+}
+
+/// # Safety
+/// `memory` holds `rows * width` elements of `T` from `at` on, without gaps.
+pub unsafe fn distinct<T: Element>(memory: Memory, at: usize, rows: usize, width: usize, in_order: bool) -> Distinct {
+    // SAFETY: the caller's.
+    let item = |row: usize, column: usize| unsafe { memory.read::<T>(at + row * width + column) };
+    let keys: Vec<u64> =
+        (0..rows * width).map(|index| item(index / width.max(1), index % width.max(1)).key()).collect();
+    let row = |index: usize| keys.get(index * width..(index + 1) * width).unwrap_or(&[]);
+    let mut order: Vec<usize> = (0..rows).collect();
+    if !in_order {
+        if rows >= PARALLEL_ABOVE {
+            order.par_sort_by(|&a, &b| row(a).cmp(row(b)));
+        } else {
+            order.sort_by(|&a, &b| row(a).cmp(row(b)));
+        }
+    }
+    // A NaN differs from everything, itself too.
+    let odd = |index: usize| (0..width).any(|column| item(index, column).is_nan());
+    let mut out = Distinct { inverse: vec![0; rows], ..Distinct::default() };
+    let mut last: Option<usize> = None;
+    for index in order {
+        if last.is_none_or(|last| row(last) != row(index) || odd(index)) {
+            out.first.push(index as i64);
+            out.counts.push(0);
+        }
+        last = Some(index);
+        if let Some(count) = out.counts.last_mut() {
+            *count += 1;
+        }
+        if let Some(slot) = out.inverse.get_mut(index) {
+            *slot = out.first.len() as i64 - 1;
+        }
+    }
+    out
+}

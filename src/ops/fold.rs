@@ -1,0 +1,178 @@
+//! Folds over dimensions without gradients: our kernels on the CPU, chains of burn ops on a GPU.
+
+use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
+use burn_dispatch::{Dispatch, DispatchTensor};
+use burn_std::{BoolStore, Scalar as BurnScalar};
+
+use super::operand::Scalar;
+use crate::device::Device;
+use crate::dtype::{DType, Kind};
+use crate::error::{self, Result};
+use crate::guard;
+use crate::kernels::element::Memory;
+use crate::kernels::reducers::{self, Fold};
+use crate::tensor::geometry::Dims;
+use crate::tensor::{Tensor, device_view, prim};
+
+/// The sizes that remain after reducing over `dims`.
+pub fn reduced_shape(shape: &[usize], dims: &[usize], keepdim: bool) -> Dims {
+    shape
+        .iter()
+        .enumerate()
+        .filter(|(dim, _)| keepdim || !dims.contains(dim))
+        .map(|(dim, &size)| if dims.contains(&dim) { 1 } else { size })
+        .collect()
+}
+
+/// The dtype that a fold of this dtype gives.
+fn result_dtype(which: Fold, dtype: DType) -> DType {
+    match which {
+        Fold::Sum | Fold::Prod if !dtype.is_float() => DType::I64,
+        Fold::Any | Fold::All => DType::Bool,
+        Fold::CountNonzero => DType::I64,
+        _ => dtype,
+    }
+}
+
+/// One value per slice along `dims`, outside the graph.
+pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    let (shape, from) = (x.shape(), x.dtype());
+    let target = reduced_shape(&shape, dims, keepdim);
+    let dtype = result_dtype(which, from);
+    if !x.device().is_cpu() {
+        return on_device(op, which, x, dims, &target, dtype);
+    }
+    let out = Tensor::uninit(&target, dtype)?;
+    let (input, output, geometry) = (Memory::of(x)?, Memory::of(&out)?, x.geometry());
+    // SAFETY: a tensor's geometry lies inside its storage, and `out` was made for one element per slice.
+    guard::heavy(op, x.numel(), || unsafe { reducers::fold(which, from, input, &geometry, dims, output) })??;
+    Ok(out)
+}
+
+fn empty_value(which: Fold) -> Option<Scalar> {
+    Some(match which {
+        Fold::Sum | Fold::NanSum | Fold::CountNonzero | Fold::Norm(_) => Scalar::Int(0),
+        Fold::Prod => Scalar::Int(1),
+        Fold::Mean | Fold::Var { .. } => Scalar::Float(f64::NAN),
+        Fold::Any => Scalar::Bool(false),
+        Fold::All => Scalar::Bool(true),
+        Fold::Max | Fold::Min => return None,
+    })
+}
+
+fn on_device(op: &str, which: Fold, x: &Tensor, dims: &[usize], target: &[usize], dtype: DType) -> Result<Tensor> {
+    let device = x.device();
+    if x.numel() == 0 || target.contains(&0) {
+        return match empty_value(which) {
+            Some(value) => super::creation::full(target, value, dtype, device),
+            None => super::creation::zeros(target, dtype, device),
+        };
+    }
+    let input = match (which, x.kind()) {
+        (Fold::Any | Fold::All | Fold::CountNonzero, _) => x.converted(DType::Bool)?,
+        (_, Kind::Bool) => x.converted(DType::I64)?,
+        _ => x.clone(),
+    };
+    let count: usize = dims.iter().map(|&dim| x.size(dim)).product();
+    let store = device_view::bool_store(device)?;
+    let work = Work { which, kind: input.kind(), dims: dims.to_vec(), count: count as f64, store };
+    let shape = device_view::stored_shape(target);
+    let integer = device_view::stored_as(DType::I64, device)?;
+    let found = match which {
+        Fold::Any | Fold::All => DType::Bool,
+        Fold::CountNonzero => DType::I64,
+        _ => input.dtype(),
+    };
+    let kind = found.kind();
+    let out = Tensor::compute(op, &[&input], found, move |mut values| {
+        let value = values.swap_remove(0);
+        let value = match which {
+            Fold::CountNonzero => work.chain(Dispatch::bool_into_int(value, integer.into()), Dispatch::int_sum_dim),
+            _ => work.run(value),
+        };
+        prim::reshape(kind, value, shape)
+    })?
+    .reshaped(target)?;
+    if found == dtype { Ok(out) } else { out.converted(dtype) }
+}
+
+struct Work {
+    which: Fold,
+    kind: Kind,
+    dims: Vec<usize>,
+    count: f64,
+    store: BoolStore,
+}
+
+type Along = fn(DispatchTensor, usize) -> DispatchTensor;
+
+impl Work {
+    fn chain(&self, value: DispatchTensor, along: Along) -> DispatchTensor {
+        self.dims.iter().fold(value, |value, &dim| along(value, dim))
+    }
+
+    fn either(&self, value: DispatchTensor, float: Along, int: Along) -> DispatchTensor {
+        self.chain(value, if self.kind == Kind::Int { int } else { float })
+    }
+
+    fn sum(&self, value: DispatchTensor) -> DispatchTensor {
+        self.either(value, Dispatch::float_sum_dim, Dispatch::int_sum_dim)
+    }
+
+    fn run(&self, value: DispatchTensor) -> DispatchTensor {
+        match self.which {
+            Fold::Sum | Fold::CountNonzero => self.sum(value),
+            Fold::NanSum => {
+                let nan = Dispatch::float_is_nan(value.clone(), self.store);
+                self.sum(Dispatch::float_mask_fill(value, nan, BurnScalar::Float(0.0)))
+            }
+            Fold::Prod => self.either(value, Dispatch::float_prod_dim, Dispatch::int_prod_dim),
+            Fold::Mean => Dispatch::float_div_scalar(self.sum(value), BurnScalar::Float(self.count)),
+            Fold::Max => self.either(value, Dispatch::float_max_dim, Dispatch::int_max_dim),
+            Fold::Min => self.either(value, Dispatch::float_min_dim, Dispatch::int_min_dim),
+            Fold::Any => self.chain(value, Dispatch::bool_any_dim),
+            Fold::All => self.chain(value, Dispatch::bool_all_dim),
+            Fold::Var { correction, root } => {
+                let mean = Dispatch::float_div_scalar(self.sum(value.clone()), BurnScalar::Float(self.count));
+                let apart = Dispatch::float_sub(value, mean);
+                let spread = self.sum(Dispatch::float_mul(apart.clone(), apart));
+                let freedom = BurnScalar::Float((self.count - correction).max(0.0));
+                let variance = Dispatch::float_div_scalar(spread, freedom);
+                if root { Dispatch::float_sqrt(variance) } else { variance }
+            }
+            Fold::Norm(p) => self.norm(Dispatch::float_abs(value), p),
+        }
+    }
+
+    fn norm(&self, size: DispatchTensor, p: f64) -> DispatchTensor {
+        let power = |value, p: f64| Dispatch::float_powf_scalar(value, BurnScalar::Float(p));
+        match p {
+            f64::INFINITY => self.chain(size, Dispatch::float_max_dim),
+            f64::NEG_INFINITY => self.chain(size, Dispatch::float_min_dim),
+            0.0 => self.sum(power(Dispatch::float_sign(size), 2.0)),
+            1.0 => self.sum(size),
+            2.0 => Dispatch::float_sqrt(self.sum(Dispatch::float_mul(size.clone(), size))),
+            p => power(self.sum(power(size, p)), 1.0 / p),
+        }
+    }
+}
+
+/// Runs a function that only the CPU has over GPU tensors too: down, and its results up again.
+pub fn through_cpu<const N: usize>(
+    x: &Tensor,
+    call: impl FnOnce(&Tensor) -> Result<[Tensor; N]>,
+) -> Result<[Tensor; N]> {
+    let device = x.device();
+    if device.is_cpu() {
+        return call(x);
+    }
+    let results = call(&x.moved(Device::Cpu)?)?;
+    let mut moved: Vec<Tensor> = Vec::with_capacity(N);
+    for result in &results {
+        moved.push(result.moved(device)?);
+    }
+    match moved.try_into() {
+        Ok(moved) => Ok(moved),
+        Err(_) => error::runtime("a result was lost on its way between devices"),
+    }
+}
