@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "pyburn"
 
 # From the bottom up; a module may import from its own row and from the rows above it in this table.
 LAYERS = [
-    {"_core", "_formats", "_printing", "_size", "_typeinfo"},
+    {"_core", "_formats", "_printing", "_size", "_typeinfo", "return_types"},
     {"ops"},
     {"_tensor", "autograd", "tensor"},
     {"linalg", "fft", "special", "sparse", "distributions", "amp", "func", "utils"},

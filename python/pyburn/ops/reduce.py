@@ -1,0 +1,354 @@
+"""Sums, means, products, extremes and truth over dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyburn import _core, return_types
+from pyburn._core import Tensor
+from pyburn.ops._methods import write_out, write_outs
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "aminmax",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "max",
+    "mean",
+    "min",
+    "nansum",
+    "prod",
+    "sum",
+]
+
+METHODS = ("aminmax", "max", "min", "nansum")
+
+Dims = int | Sequence[int] | None
+
+
+def sum(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: _core.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum over `dim`; integers and booleans are summed as int64.
+
+    Args:
+        input: The tensor.
+        dim: One dimension or several; None means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        dtype: What to convert the input to first.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.sum(pyburn.tensor([[1, 2], [3, 4]]), 0)
+        tensor([4, 6])
+    """
+    return write_out(out, input.sum(dim, keepdim, dtype=dtype))
+
+
+def nansum(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: _core.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum over `dim` of what is not NaN.
+
+    Args:
+        input: The tensor.
+        dim: One dimension or several; None means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        dtype: What to convert the input to first.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nansum(pyburn.tensor([1.0, float("nan"), 3.0]))
+        tensor(4.)
+    """
+    return write_out(out, input._nansum(dim, keepdim, dtype=dtype))
+
+
+def mean(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: _core.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean over `dim`.
+
+    Args:
+        input: A float tensor, or any with `dtype`.
+        dim: One dimension or several; None means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        dtype: What to convert the input to first.
+        out: Where to write the result.
+
+    Raises:
+        DTypeError: If the input holds integers and no `dtype` is given.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.mean(pyburn.tensor([[1.0, 2.0], [3.0, 4.0]]), 1)
+        tensor([1.5000, 3.5000])
+    """
+    return write_out(out, input.mean(dim, keepdim, dtype=dtype))
+
+
+def prod(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: _core.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The product over `dim`; integers and booleans are multiplied as int64.
+
+    Args:
+        input: The tensor.
+        dim: The dimension; None means all.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        dtype: What to convert the input to first.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.prod(pyburn.tensor([2.0, 3.0, 4.0]))
+        tensor(24.)
+    """
+    return write_out(out, input.prod(dim, keepdim, dtype=dtype))
+
+
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether any value along `dim` is not zero.
+
+    Args:
+        input: The tensor.
+        dim: One dimension or several; None means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.any(pyburn.tensor([[0, 0], [0, 2]]), 1)
+        tensor([False,  True])
+    """
+    return write_out(out, input.any(dim, keepdim))
+
+
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether every value along `dim` is not zero.
+
+    Args:
+        input: The tensor.
+        dim: One dimension or several; None means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.all(pyburn.tensor([[1, 0], [1, 2]]), 1)
+        tensor([False,  True])
+    """
+    return write_out(out, input.all(dim, keepdim))
+
+
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many values along `dim` are not zero.
+
+    Args:
+        input: The tensor.
+        dim: One dimension or several; None means all.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.count_nonzero(pyburn.tensor([[0, 3], [1, 2]]), 0)
+        tensor([1, 2])
+    """
+    return input.count_nonzero(dim)
+
+
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The greatest value over `dim`; equal winners share the gradient.
+
+    Args:
+        input: The tensor.
+        dim: One dimension or several; an empty tuple means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.amax(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
+        tensor([5., 7.])
+    """
+    return write_out(out, input.amax(dim, keepdim))
+
+
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The least value over `dim`; equal winners share the gradient.
+
+    Args:
+        input: The tensor.
+        dim: One dimension or several; an empty tuple means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.amin(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
+        tensor([1., 3.])
+    """
+    return write_out(out, input.amin(dim, keepdim))
+
+
+def aminmax(
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> return_types.aminmax:
+    """The least and the greatest value along `dim`, as a named tuple.
+
+    Args:
+        input: The tensor.
+        dim: The dimension; None means all.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        out: Where to write the results.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.aminmax(pyburn.tensor([3.0, 1.0, 2.0])).max
+        tensor(3.)
+    """
+    pair = (input.amin(dim, keepdim), input.amax(dim, keepdim))
+    return return_types.aminmax(write_outs(out, pair))
+
+
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the greatest value first stands along `dim`, or in the flattened tensor.
+
+    Args:
+        input: The tensor.
+        dim: The dimension; None means the flattened tensor.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.argmax(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
+        tensor([1, 0])
+    """
+    return write_out(out, input.argmax(dim, keepdim))
+
+
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the least value first stands along `dim`, or in the flattened tensor.
+
+    Args:
+        input: The tensor.
+        dim: The dimension; None means the flattened tensor.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.argmin(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
+        tensor([0, 1])
+    """
+    return write_out(out, input.argmin(dim, keepdim))
+
+
+def max(
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+) -> Tensor | return_types.max:
+    """The greatest value; along `dim` with its positions; or, of two tensors, the greater of each pair.
+
+    Args:
+        input: The tensor.
+        dim: The dimension, or a second tensor to compare with.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        other: The second tensor, when given by name.
+        out: Where to write the result, or both results.
+
+    Returns:
+        A tensor, or with a dimension a named tuple of values and indices.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.max(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1).indices
+        tensor([1, 0])
+    """
+    if isinstance(dim, Tensor):
+        return write_out(_single(out), input.maximum(dim))
+    if other is not None:
+        return write_out(_single(out), input.maximum(other))
+    if dim is None:
+        return write_out(_single(out), input._extreme(True))
+    return return_types.max(write_outs(_pair(out), input._extreme_dim(True, dim, keepdim)))
+
+
+def min(
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+) -> Tensor | return_types.min:
+    """The least value; along `dim` with its positions; or, of two tensors, the lesser of each pair.
+
+    Args:
+        input: The tensor.
+        dim: The dimension, or a second tensor to compare with.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        other: The second tensor, when given by name.
+        out: Where to write the result, or both results.
+
+    Returns:
+        A tensor, or with a dimension a named tuple of values and indices.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.min(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1).values
+        tensor([1., 3.])
+    """
+    if isinstance(dim, Tensor):
+        return write_out(_single(out), input.minimum(dim))
+    if other is not None:
+        return write_out(_single(out), input.minimum(other))
+    if dim is None:
+        return write_out(_single(out), input._extreme(False))
+    return return_types.min(write_outs(_pair(out), input._extreme_dim(False, dim, keepdim)))
+
+
+def _single(out: Tensor | tuple[Tensor, Tensor] | None) -> Tensor | None:
+    if out is None or isinstance(out, Tensor):
+        return out
+    raise TypeError(f"out must be one tensor here, got a tuple of {len(out)}")
+
+
+def _pair(out: Tensor | tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor] | None:
+    if isinstance(out, Tensor):
+        raise TypeError("out must be a tuple of two tensors here, got one tensor")
+    return out

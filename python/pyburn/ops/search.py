@@ -1,0 +1,112 @@
+"""Places in sorted sequences, histograms, counts and membership."""
+
+from __future__ import annotations
+
+from pyburn import _core
+from pyburn._core import Tensor
+from pyburn.ops._methods import write_out
+
+__all__ = ["bincount", "bucketize", "histc", "searchsorted"]
+
+Number = bool | int | float
+
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor | Number,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where each value would go to keep the sequence sorted.
+
+    Args:
+        sorted_sequence: A sorted vector, or one sorted line for each line of `input`.
+        input: The values.
+        out_int32: Whether the result is int32 instead of int64.
+        right: Whether a value goes behind its equals instead of before them.
+        side: "left" or "right", another name of `right`.
+        sorter: The order of an unsorted sequence, from :func:`argsort`.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.searchsorted(pyburn.tensor([1, 3, 5]), pyburn.tensor([3, 4]))
+        tensor([1, 2])
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted: side can only be 'left' or 'right' but got {side!r}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "searchsorted: side and right can't be set to opposites, got side of left while right was True"
+        )
+    found = sorted_sequence.detach()._searchsorted(_plain(input), right or side == "right", sorter)
+    return write_out(out, found.to(_core.int32) if out_int32 else found)
+
+
+def _plain(value: Tensor | Number) -> Tensor | Number:
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+def bucketize(
+    input: Tensor | Number,
+    boundaries: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The number of the bucket between sorted boundaries that each value falls into.
+
+    Args:
+        input: The values.
+        boundaries: A sorted vector.
+        out_int32: Whether the result is int32 instead of int64.
+        right: Whether a value that equals a boundary goes behind it.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.bucketize(pyburn.tensor([0.5, 2.0]), pyburn.tensor([1.0, 2.0]))
+        tensor([0, 1])
+    """
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"bucketize: boundaries must be 1 dimension, but got {boundaries.dim()}")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many values fall into each of `bins` equal parts of a range.
+
+    Args:
+        input: A float tensor.
+        bins: The number of bins.
+        min: Where the range begins; with `max` equal to it, the range of the data is taken.
+        max: Where the range ends.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.histc(pyburn.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
+    return write_out(out, input.histc(bins, min, max))
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each non-negative integer occurs, or the sum of its weights.
+
+    Args:
+        input: A vector of non-negative integers.
+        weights: What each value counts.
+        minlength: The least length of the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.bincount(pyburn.tensor([0, 1, 1, 3]))
+        tensor([1, 2, 0, 1])
+    """
+    return input.bincount(weights, minlength)
