@@ -72,7 +72,9 @@ ARGUMENTS = by_name(
     }
 )
 # Native functions whose `dim` may name several dimensions.
-SEVERAL_DIMS = by_name({"_Dim": "_nansum _norm _std _var all amax amin any count_nonzero logsumexp mean sum"})
+SEVERAL_DIMS = by_name(
+    {"_Dim": "_nansum _norm _std _var all amax amin any count_nonzero logsumexp mean squeeze squeeze_ sum"}
+)
 RETURNS = by_name(
     {
         "Any": (
@@ -95,6 +97,8 @@ RETURNS = by_name(
             "numel storage_offset"
         ),
         "device": "get_default_device",
+        "list[Tensor]": "_nonzero_tuple",
+        "list[_int]": "_integers",
         "str": "__format__ __repr__ __str__ name",
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",

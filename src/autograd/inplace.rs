@@ -115,6 +115,11 @@ pub fn check(op: &str, target: &Tensor) -> Result<()> {
              location. Please clone() the tensor before performing the operation."
         ));
     }
+    check_history(op, target)
+}
+
+/// The refusals that concern the graph alone, for writes that change no element (`t_`, `unsqueeze_`).
+pub fn check_history(op: &str, target: &Tensor) -> Result<()> {
     if target.core().storage.is_inference() && !inference_enabled() {
         return error::runtime(format!(
             "{op}: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to \

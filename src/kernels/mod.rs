@@ -4,6 +4,7 @@ pub mod box_muller;
 pub mod copy;
 pub mod element;
 pub mod extreme;
+pub mod index;
 pub mod iterate;
 pub mod lines;
 pub mod memory;

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use super::operand::{Operand, Scalar};
 use super::{creation, elementwise, movement};
-use crate::autograd::inplace::{check, store, update};
+use crate::autograd::inplace::{check, check_history, store, update};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
@@ -25,9 +25,11 @@ pub fn copy(target: &Tensor, value: &Tensor) -> Result<()> {
     store(target, &value)
 }
 
+/// One number everywhere; elements that share memory get the same, so torch allows it on expanded views too.
 pub fn fill(target: &Tensor, value: Scalar) -> Result<()> {
+    check_history("fill_", target)?;
     let one = creation::full(&[], value, target.dtype(), target.device())?;
-    copy(target, &one)
+    store(target, &one)
 }
 
 #[pymethods]

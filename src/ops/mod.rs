@@ -7,11 +7,16 @@ pub mod data;
 pub mod elementwise;
 pub mod extreme;
 pub mod fold;
+pub mod indexing;
 pub mod inplace;
+pub mod joining;
+pub mod masked;
 pub mod moments;
 pub mod movement;
 pub mod operand;
 pub mod reduce;
+pub mod rows;
+pub mod scatter_reduce;
 pub mod search;
 pub mod sorting;
 pub mod strided;
@@ -21,5 +26,7 @@ use pyo3::prelude::*;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(module)?;
-    data::register(module)
+    data::register(module)?;
+    joining::register(module)?;
+    masked::register(module)
 }

@@ -432,15 +432,7 @@ impl PyTensor {
     }
 }
 
-/// A CPU tensor over a copy of bytes in row-major order; the inverse of `_bytes`.
-#[pyfunction]
-fn _from_bytes(data: &[u8], shape: Vec<usize>, dtype: DTypeArg) -> Result<Tensor> {
-    super::geometry::checked_numel(&shape)?;
-    Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(data.to_vec()), &shape, dtype.0)
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyTensor>()?;
-    module.add_function(wrap_pyfunction!(_from_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(_set_size_class, module)?)
 }

@@ -3,6 +3,7 @@
 pub mod class;
 pub mod device_view;
 pub mod geometry;
+pub mod indexing;
 pub mod numpy;
 pub mod prim;
 pub mod storage;

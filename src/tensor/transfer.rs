@@ -131,6 +131,22 @@ impl Tensor {
     }
 }
 
+impl Tensor {
+    /// Lends the bytes of a contiguous CPU tensor.
+    pub fn with_bytes<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
+        let core = self.core().clone();
+        let Data::Cpu(buffer) = core.storage.data() else {
+            return error::device("the bytes of a GPU tensor cannot be lent");
+        };
+        let size = core.dtype.size();
+        let start = core.geometry.offset * size;
+        match buffer.bytes().get(start..start + core.geometry.numel() * size) {
+            Some(bytes) if core.geometry.is_contiguous() => Ok(read(bytes)),
+            _ => error::runtime("the view is not contiguous inside its storage"),
+        }
+    }
+}
+
 fn read(value: DispatchTensor, kind: Kind) -> Result<TensorData> {
     let data = match kind {
         Kind::Bool => try_read_sync(Dispatch::bool_into_data(value)),

@@ -1,0 +1,79 @@
+"""Padding at the edges of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyburn._core import Tensor
+
+__all__ = ["pad"]
+
+Number = bool | int | float
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number | None = None) -> Tensor:
+    """`input` with elements added at (or, for negative numbers, taken from) its edges.
+
+    Args:
+        input: The tensor.
+        pad: Pairs (before, after), for the last dimension first.
+        mode: "constant", or "reflect", "replicate" and "circular", which pad the last 1, 2 or 3 dimensions of tensors
+            with one or two leading dimensions.
+        value: The constant; 0 if not given.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ops.pad(pyburn.tensor([1, 2]), (1, 2), value=9)
+        tensor([9, 1, 2, 9, 9])
+        >>> pyburn.ops.pad(pyburn.tensor([[1.0, 2.0, 3.0]]), (2, 0), mode="reflect")
+        tensor([[3., 2., 1., 2., 3.]])
+    """
+    sizes = [int(size) for size in pad]
+    rank = input.dim()
+    if len(sizes) % 2:
+        raise RuntimeError(f"pad: Padding length must be divisible by 2, got {sizes}")
+    if len(sizes) // 2 > rank:
+        raise RuntimeError(
+            f"pad: Padding length should be at most twice the number of dimensions ({rank}), got {sizes}"
+        )
+    pairs = [(0, 0)] * (rank - len(sizes) // 2) + list(zip(sizes[::2], sizes[1::2], strict=True))[::-1]
+    if mode == "constant":
+        return input._pad_constant(pairs, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(
+            f"pad: Unrecognised padding mode {mode}; use constant, reflect, replicate or circular"
+        )
+    if value is not None and value != 0:
+        raise ValueError(f'pad: Padding mode "{mode}" doesn\'t take in value argument')
+    count = len(sizes) // 2
+    if count > 3 or rank not in (count + 1, count + 2):
+        raise NotImplementedError(
+            f"pad: mode {mode} pads the last 1, 2 or 3 dimensions of tensors with one or two more, got {sizes} for "
+            f"shape {list(input.shape)}"
+        )
+    out = input
+    for dim, (before, after) in enumerate(pairs):
+        if (before, after) != (0, 0):
+            out = out._take_dim(dim, _positions(mode, input.shape[dim], before, after, dim))
+    return out.clone() if out is input else out
+
+
+def _positions(mode: str, size: int, before: int, after: int, dim: int) -> list[int]:
+    """Which position of the unpadded dimension stands at each position of the padded one."""
+    if size + before + after < 0 or (size == 0 and before + after > 0):
+        raise RuntimeError(f"pad: size {size} of dimension {dim} cannot be padded by {before} and {after}")
+    places = range(-before, size + after)
+    if mode == "replicate":
+        return [min(max(place, 0), size - 1) for place in places]
+    if mode == "circular":
+        if before > size or after > size:
+            raise RuntimeError("pad: Padding value causes wrapping around more than once.")
+        # What negative numbers cut off takes no part in going round.
+        kept = range(max(-before, 0), size - max(-after, 0))
+        return [kept[place % len(kept)] for place in range(-max(before, 0), len(kept) + max(after, 0))]
+    if before >= size or after >= size:
+        raise RuntimeError(
+            f"pad: Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({before}, {after}) at dimension {dim} of size {size}"
+        )
+    return [abs(place) if place < size else 2 * (size - 1) - place for place in places]

@@ -1,0 +1,253 @@
+//! Tensors put together, turned around, padded, and reshaped in place.
+
+use pyo3::prelude::*;
+
+use super::operand::{ResultType, Scalar};
+use super::{creation, movement};
+use crate::autograd::{Record, grads};
+use crate::dtype::DType;
+use crate::error::{self, Result};
+use crate::tensor::class::PyTensor;
+use crate::tensor::geometry::{Dims, Geometry, checked_numel, wrap_dim};
+use crate::tensor::{Core, Tensor, prim};
+
+/// The tensors one after the other along `dim`.
+pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
+    if let Some(place) = tensors.iter().position(|tensor| tensor.rank() == 0) {
+        return error::runtime(format!(
+            "cat: zero-dimensional tensor (at position {place}) cannot be concatenated; use stack"
+        ));
+    }
+    let all: Vec<&Tensor> = tensors.iter().collect();
+    let device = crate::check::same_device("cat", &all)?;
+    let dtype = tensors.iter().fold(ResultType::default(), ResultType::with_tensor).get();
+    // Vectors without elements join with anything, as in torch.
+    let mut parts: Vec<&Tensor> = all.iter().copied().filter(|tensor| tensor.shape().as_slice() != [0]).collect();
+    if parts.is_empty() {
+        parts = all;
+    }
+    let Some(first) = parts.first().copied() else { return error::value("cat: expected a non-empty list of Tensors") };
+    let dim = wrap_dim("cat", dim, first.rank())?;
+    let mut shape = first.shape();
+    let mut starts = Vec::with_capacity(parts.len());
+    let mut total = 0;
+    for (place, part) in parts.iter().enumerate() {
+        let sizes = part.shape();
+        let fits =
+            sizes.len() == shape.len() && sizes.iter().zip(&shape).enumerate().all(|(at, (a, b))| at == dim || a == b);
+        if !fits {
+            return error::shape(format!(
+                "cat: Sizes of tensors must match except in dimension {dim}. Expected {:?} but got {:?} for tensor \
+                 number {place} in the list.",
+                shape.as_slice(),
+                sizes.as_slice()
+            ));
+        }
+        starts.push((total, sizes[dim]));
+        total += sizes[dim];
+    }
+    shape[dim] = total;
+    checked_numel(&shape)?;
+    let out = if device.is_cpu() {
+        let out = Tensor::uninit(&shape, dtype)?;
+        for (part, &(start, length)) in parts.iter().zip(&starts) {
+            out.alias(out.geometry().slice(dim, start, length, 1)).write(part)?;
+        }
+        out
+    } else {
+        cat_device(&parts, &shape, dim, dtype)?
+    };
+    if let Some(record) = Record::new("CatBackward0", &parts) {
+        record.finish(&out, move |c| {
+            let grad = c.grad()?;
+            starts
+                .iter()
+                .enumerate()
+                .map(|(input, &(start, length))| c.when(input, || movement::slice(&grad, dim, start, length, 1)))
+                .collect()
+        });
+    }
+    Ok(out)
+}
+
+fn cat_device(parts: &[&Tensor], shape: &[usize], dim: usize, dtype: DType) -> Result<Tensor> {
+    let filled: Vec<Tensor> = parts
+        .iter()
+        .filter(|part| part.numel() > 0)
+        .map(|part| if part.dtype() == dtype { Ok(part.detached()) } else { part.converted(dtype) })
+        .collect::<Result<_>>()?;
+    let inputs: Vec<&Tensor> = filled.iter().collect();
+    match inputs.as_slice() {
+        [] => creation::zeros(shape, dtype, parts.first().map_or(crate::device::Device::Cpu, |part| part.device())),
+        [one] => one.copied(),
+        _ => Tensor::compute("cat", &inputs, dtype, move |values| prim::cat(dtype.kind(), values, dim)),
+    }
+}
+
+/// The order of elements reversed along `dims`.
+pub fn flip(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
+    let (kind, axes) = (x.kind(), dims.to_vec());
+    let out = if x.numel() <= 1 || dims.is_empty() {
+        x.copied()?
+    } else {
+        Tensor::compute("flip", &[x], x.dtype(), move |mut values| prim::flip(kind, values.swap_remove(0), &axes))?
+    };
+    if let Some(record) = Record::new("FlipBackward0", &[x]) {
+        let dims = dims.to_vec();
+        record.finish(&out, move |c| grads([Some(flip(&c.grad()?, &dims)?)]));
+    }
+    Ok(out)
+}
+
+/// `x` with `value` around it: `pads` are (before, after) per dimension, negative ones cut off.
+pub fn pad_constant(x: &Tensor, pads: &[(isize, isize)], value: Scalar) -> Result<Tensor> {
+    let mut inner = x.clone();
+    let mut shape: Dims = Dims::new();
+    let mut starts: Dims = Dims::new();
+    for (dim, &(before, after)) in pads.iter().enumerate() {
+        let size = x.size(dim) as isize;
+        let target = size.checked_add(before).and_then(|sum| sum.checked_add(after)).unwrap_or(-1);
+        if target < 0 {
+            return error::runtime(format!(
+                "constant_pad_nd: the input size {size}, plus negative padding {before} and {after}, resulted in a \
+                 negative output size, which is invalid. Check dimension {dim} of your input."
+            ));
+        }
+        let (cut_front, cut_back) = ((-before).max(0), (-after).max(0));
+        if cut_front > 0 || cut_back > 0 {
+            let kept = (size - cut_front - cut_back).max(0);
+            // Where one side is cut by more than there is, the padding of the other side remains.
+            let start = cut_front.min(size - kept);
+            inner = movement::slice(&inner, dim, start as usize, kept as usize, 1)?;
+        }
+        shape.push(target as usize);
+        starts.push(before.max(0).min(target) as usize);
+    }
+    checked_numel(&shape)?;
+    let out = creation::full(&shape, value, x.dtype(), x.device())?;
+    let sizes = inner.shape();
+    let mut window = Geometry::contiguous(&shape);
+    for (dim, (&start, &length)) in starts.iter().zip(&sizes).enumerate() {
+        window = window.slice(dim, start, length, 1);
+    }
+    if inner.numel() > 0 {
+        out.alias(window).write(&inner)?;
+    }
+    if let Some(record) = Record::new("ConstantPadNdBackward0", &[&inner]) {
+        record.finish(&out, move |c| {
+            let mut grad = c.grad()?;
+            for (dim, (&start, &length)) in starts.iter().zip(&sizes).enumerate() {
+                grad = movement::slice(&grad, dim, start, length, 1)?;
+            }
+            grads([Some(grad)])
+        });
+    }
+    Ok(out)
+}
+
+/// Gives `x` the geometry and history of a view of itself: `t_`, `unsqueeze_` and their kin.
+fn restride(op: &str, x: &Tensor, make: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<()> {
+    crate::autograd::inplace::check_history(op, x)?;
+    let view = make(x)?;
+    let edge = view.meta().read_recursive().grad_fn.clone();
+    x.set_core(view.core().clone());
+    x.core().storage.bump();
+    let version = x.version();
+    let mut meta = x.meta().write();
+    if let Some(info) = meta.view.as_mut() {
+        info.seen = version;
+    }
+    if edge.is_some() {
+        meta.grad_fn = edge;
+        meta.requires_grad = false;
+    }
+    Ok(())
+}
+
+/// Other sizes for the same storage, which grows (leaving its aliases behind) when it is too small.
+fn resize(x: &Tensor, shape: &[usize]) -> Result<()> {
+    if x.requires_grad() {
+        return error::runtime("cannot resize variables that require grad");
+    }
+    let numel = checked_numel(shape)?;
+    crate::check::allocation(numel.saturating_mul(x.dtype().size()))?;
+    let core = x.core().clone();
+    let geometry = Geometry { offset: core.geometry.offset, ..Geometry::contiguous(shape) };
+    if x.check_inside(&geometry).is_ok() {
+        x.set_core(Core { geometry, ..core });
+        return Ok(());
+    }
+    let fresh = creation::zeros(&[numel], core.dtype, x.device())?;
+    let held = x.contiguous_data()?.detached().reshaped(&[x.numel()])?;
+    fresh.alias(fresh.geometry().slice(0, 0, held.numel().min(numel), 1)).write(&held)?;
+    x.set_core(Core { geometry: Geometry::contiguous(shape), ..fresh.core().clone() });
+    Ok(())
+}
+
+type Own<'py> = PyResult<Bound<'py, PyTensor>>;
+
+#[pymethods]
+impl PyTensor {
+    fn _flip(&self, dims: super::views::DimArg) -> Result<Tensor> {
+        flip(&self.tensor, &dims.wrap("flip", self.tensor.rank())?)
+    }
+
+    fn _pad_constant(&self, pads: Vec<(isize, isize)>, value: Scalar) -> Result<Tensor> {
+        pad_constant(&self.tensor, &pads, value)
+    }
+
+    fn transpose_<'py>(slf: Bound<'py, Self>, dim0: isize, dim1: isize) -> Own<'py> {
+        let rank = slf.get().tensor.rank();
+        let (a, b) = (wrap_dim("transpose_", dim0, rank)?, wrap_dim("transpose_", dim1, rank)?);
+        restride("transpose_", &slf.get().tensor, |x| movement::transpose(x, a, b))?;
+        Ok(slf)
+    }
+
+    fn t_<'py>(slf: Bound<'py, Self>) -> Own<'py> {
+        if slf.get().tensor.rank() > 2 {
+            error::runtime("t_: expects a tensor with <= 2 dimensions")?;
+        }
+        restride("t_", &slf.get().tensor, |x| movement::transpose(x, 0, 1))?;
+        Ok(slf)
+    }
+
+    fn unsqueeze_<'py>(slf: Bound<'py, Self>, dim: isize) -> Own<'py> {
+        let dim = wrap_dim("unsqueeze_", dim, slf.get().tensor.rank() + 1)?;
+        restride("unsqueeze_", &slf.get().tensor, |x| movement::unsqueeze(x, dim))?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (dim=None))]
+    fn squeeze_<'py>(slf: Bound<'py, Self>, dim: Option<super::views::DimArg>) -> Own<'py> {
+        let rank = slf.get().tensor.rank();
+        let dims = match dim {
+            None => (0..rank).collect(),
+            Some(dims) => dims.wrap("squeeze_", rank)?,
+        };
+        restride("squeeze_", &slf.get().tensor, |x| movement::squeeze(x, &dims))?;
+        Ok(slf)
+    }
+
+    /// Other sizes in place; new elements are zero.
+    #[pyo3(signature = (*sizes))]
+    fn resize_<'py>(slf: Bound<'py, Self>, sizes: &Bound<'py, pyo3::types::PyTuple>) -> Own<'py> {
+        let shape = crate::tensor::class::sizes("resize_", sizes)?
+            .into_iter()
+            .map(|size| match usize::try_from(size) {
+                Ok(size) => Ok(size),
+                Err(_) => error::runtime(format!("resize_: negative dimension {size}")),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        resize(&slf.get().tensor, &shape)?;
+        Ok(slf)
+    }
+}
+
+#[pyfunction]
+fn _cat(tensors: Vec<Tensor>, dim: isize) -> Result<Tensor> {
+    cat(&tensors, dim)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_cat, module)?)
+}

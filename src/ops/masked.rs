@@ -1,0 +1,224 @@
+//! Ops under a boolean mask, the coordinates of what is true, and triangles.
+
+use burn_backend::ops::BoolTensorOps;
+use burn_dispatch::Dispatch;
+use burn_std::Bytes;
+use pyo3::prelude::*;
+
+use super::operand::Operand;
+use super::rows::{self, Rows};
+use super::{creation, movement};
+use crate::autograd::{Record, grads};
+use crate::device::Device;
+use crate::dtype::DType;
+use crate::error::{self, Result};
+use crate::kernels::index::{self, Update};
+use crate::tensor::class::PyTensor;
+use crate::tensor::geometry::{Dims, broadcast};
+use crate::tensor::{Tensor, prim};
+
+fn need_mask(op: &str, mask: &Tensor) -> Result<()> {
+    if mask.dtype() == DType::Bool {
+        return Ok(());
+    }
+    error::dtype(format!(
+        "{op} only supports boolean masks, but got mask with dtype {}; convert it with .to(bool)",
+        mask.dtype().name()
+    ))
+}
+
+fn spread(x: &Tensor, shape: &[usize]) -> Tensor {
+    x.alias(x.geometry().expand(shape))
+}
+
+fn not(mask: &Tensor) -> Result<Tensor> {
+    let out =
+        Tensor::compute("logical_not", &[mask], DType::Bool, |mut values| Dispatch::bool_not(values.swap_remove(0)))?;
+    out.reshaped(&mask.shape())
+}
+
+/// `x` where the mask is false, `value` (rank 0) where it is true.
+pub fn masked_fill(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> {
+    need_mask("masked_fill", mask)?;
+    if value.rank() > 0 {
+        return error::shape(format!(
+            "masked_fill only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+            value.rank()
+        ));
+    }
+    let (dtype, device) = (x.dtype(), x.device());
+    let value = creation::to_dtype(&creation::to_device(value, device)?, dtype)?;
+    let shape = broadcast("masked_fill", &x.shape(), &mask.shape())?;
+    crate::check::allocation(shape.iter().product::<usize>().saturating_mul(dtype.size()))?;
+    let inputs = [&spread(x, &shape), &spread(mask, &shape), &spread(&value, &shape)];
+    let out = Tensor::compute("masked_fill", &inputs, dtype, move |mut values| {
+        let (filling, mask) = (values.swap_remove(2), values.swap_remove(1));
+        prim::mask_where(dtype.kind(), values.swap_remove(0), mask, filling)
+    })?
+    .reshaped(&shape)?;
+    if let Some(record) = Record::new("MaskedFillBackward0", &[x, &value]) {
+        record.save(mask).finish(&out, |c| {
+            let (grad, mask) = (c.grad()?, c.saved(0)?);
+            let zero = creation::zeros(&[], grad.dtype(), grad.device())?;
+            grads([
+                c.when(0, || masked_fill(&grad, mask, &zero))?,
+                c.when(1, || masked_fill(&grad, &not(mask)?, &zero))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+/// The flat numbers of the true elements of `mask` broadcast to `shape`.
+fn true_rows(mask: &Tensor, shape: &[usize]) -> Result<Rows> {
+    let flags = spread(mask, shape).to_bytes()?;
+    let numbers = flags.iter().enumerate().filter(|(_, flag)| **flag != 0).map(|(at, _)| at as i64).collect();
+    Ok(Rows::new(numbers, 1))
+}
+
+/// The elements where the mask is true, as a vector.
+pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
+    need_mask("masked_select", mask)?;
+    let shape = broadcast("masked_select", &x.shape(), &mask.shape())?;
+    let found = true_rows(mask, &shape)?;
+    let count = found.numbers.len();
+    rows::take("MaskedSelectBackward0", &movement::expand(x, &shape)?, &found, &[count], &[mask])
+}
+
+/// `x` with the elements where the mask is true replaced, in order, by those of `source`.
+pub fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
+    need_mask("masked_scatter", mask)?;
+    if source.dtype() != x.dtype() {
+        return error::dtype(format!(
+            "masked_scatter: expected self and source to have same dtypes but got {} and {}",
+            x.dtype().name(),
+            source.dtype().name()
+        ));
+    }
+    let shape = broadcast("masked_scatter", &x.shape(), &mask.shape())?;
+    let found = true_rows(mask, &shape)?;
+    let count = found.numbers.len();
+    if source.numel() < count {
+        return error::runtime(format!(
+            "masked_scatter: Number of elements of source ({}) < number of ones in mask ({count})",
+            source.numel()
+        ));
+    }
+    let flat = movement::reshape(source, &[source.numel()])?;
+    let values = movement::slice(&flat, 0, 0, count, 1)?;
+    let base = movement::expand(x, &shape)?;
+    rows::put("MaskedScatterBackward0", &base, &found, &values, Update::Assign, &[mask])
+}
+
+/// Which elements are not zero, as bytes in row-major order.
+fn truth(x: &Tensor) -> Result<Vec<u8>> {
+    let host = x.moved(Device::Cpu)?;
+    if host.dtype() == DType::Bool { host.to_bytes() } else { host.converted(DType::Bool)?.to_bytes() }
+}
+
+/// The coordinates of the elements that are not zero, one row each.
+pub fn nonzero(x: &Tensor) -> Result<Tensor> {
+    let shape = x.shape();
+    let flags = truth(x)?;
+    let count = flags.iter().filter(|&&flag| flag != 0).count();
+    let found = index::nonzero(&flags, &shape);
+    rows::from_integers(&found, &[count, shape.len()], x.device())
+}
+
+/// The same coordinates as one vector per dimension.
+pub fn coordinates(x: &Tensor) -> Result<Vec<Tensor>> {
+    let found = nonzero(x)?;
+    let rank = x.rank();
+    (0..rank).map(|dim| found.alias(found.geometry().select(1, dim)).copied()).collect()
+}
+
+/// A mask that is true on and above (`upper`) or below a diagonal.
+pub fn triangle(rows: usize, columns: usize, diagonal: isize, upper: bool, device: Device) -> Result<Tensor> {
+    crate::check::allocation(rows.saturating_mul(columns))?;
+    let inside = |row: usize, column: usize| {
+        let offset = column as isize - row as isize;
+        if upper { offset >= diagonal } else { offset <= diagonal }
+    };
+    let bytes = (0..rows).flat_map(|row| (0..columns).map(move |column| u8::from(inside(row, column)))).collect();
+    Tensor::from_bytes(Bytes::from_bytes_vec(bytes), &[rows, columns], DType::Bool)?.moved(device)
+}
+
+/// The matrices in the last two dimensions with zeros outside a triangle.
+fn keep_triangle(op: &str, x: &Tensor, diagonal: isize, upper: bool) -> Result<Tensor> {
+    let shape = x.shape();
+    let [.., rows, columns] = shape.as_slice() else {
+        return error::shape(format!("{op}: input tensor must have at least 2 dimensions, got {:?}", shape.as_slice()));
+    };
+    // What is cut away lies strictly on the other side of the diagonal.
+    let beyond = if upper { diagonal.saturating_sub(1) } else { diagonal.saturating_add(1) };
+    let mask = triangle(*rows, *columns, beyond, !upper, x.device())?;
+    masked_fill(x, &mask, &creation::zeros(&[], x.dtype(), x.device())?)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// This tensor with `value` where the mask is true.
+    fn masked_fill(&self, mask: Tensor, value: Operand) -> Result<Tensor> {
+        let value = match value {
+            Operand::Tensor(value) => value,
+            Operand::Scalar(value) => creation::full(&[], value, self.tensor.dtype(), self.tensor.device())?,
+        };
+        masked_fill(&self.tensor, &mask, &value)
+    }
+
+    /// The elements where the mask is true, as a vector.
+    fn masked_select(&self, mask: Tensor) -> Result<Tensor> {
+        masked_select(&self.tensor, &mask)
+    }
+
+    /// This tensor with elements of `source`, in order, where the mask is true.
+    fn masked_scatter(&self, mask: Tensor, source: Tensor) -> Result<Tensor> {
+        masked_scatter(&self.tensor, &mask, &source)
+    }
+
+    fn _nonzero(&self) -> Result<Tensor> {
+        nonzero(&self.tensor)
+    }
+
+    fn _nonzero_tuple(&self) -> Result<Vec<Tensor>> {
+        coordinates(&self.tensor)
+    }
+
+    /// The lower triangle of the matrices in the last two dimensions, zeros elsewhere.
+    #[pyo3(signature = (diagonal=0))]
+    fn tril(&self, diagonal: isize) -> Result<Tensor> {
+        keep_triangle("tril", &self.tensor, diagonal, false)
+    }
+
+    /// The upper triangle of the matrices in the last two dimensions, zeros elsewhere.
+    #[pyo3(signature = (diagonal=0))]
+    fn triu(&self, diagonal: isize) -> Result<Tensor> {
+        keep_triangle("triu", &self.tensor, diagonal, true)
+    }
+}
+
+/// The coordinates of a triangle of a matrix, as two rows.
+#[pyfunction]
+fn _triangle_indices(
+    row: isize,
+    col: isize,
+    offset: isize,
+    upper: bool,
+    device: crate::device::DeviceArg,
+) -> Result<Tensor> {
+    let (Ok(row), Ok(col)) = (usize::try_from(row), usize::try_from(col)) else {
+        return error::runtime(format!("row and col must be non-negative, got {row} and {col}"));
+    };
+    let mask = triangle(row, col, offset, upper, Device::Cpu)?;
+    let parts = coordinates(&mask)?;
+    let mut numbers = Vec::new();
+    for part in &parts {
+        numbers.extend(rows::integers(part)?);
+    }
+    let shape: Dims = [2, numbers.len() / 2].into_iter().collect();
+    rows::from_integers(&numbers, &shape, device.0)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_triangle_indices, module)?)
+}
