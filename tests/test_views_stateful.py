@@ -27,11 +27,18 @@ numbers = st.sampled_from([-1.5, -1.0, 0.0, 0.5, 2.0])
 class Pair:
     """One tensor as both libraries hold it."""
 
-    def __init__(self, theirs, ours, name, detached=False):
+    def __init__(self, theirs, ours, name, quiet=False):
         self.theirs, self.ours, self.name = theirs, ours, name
-        # A view made under no_grad: torch 2.15 calls it a leaf that requires grad though no gradient ever reaches it;
-        # pyburn, as older torch, says that it needs none. Only its values and refusals are compared.
-        self.detached = detached
+        self.quiet = quiet
+
+    @property
+    def detached(self):
+        """Whether it is a view without history of a base that requires grad, made under no_grad or too early.
+
+        torch 2.15 calls it a leaf that requires grad though no gradient ever reaches it; pyburn says that it needs none.
+        Only its values and refusals are compared.
+        """
+        return self.quiet or (self.theirs._is_view() and self.theirs.requires_grad and self.theirs.grad_fn is None)
 
     @property
     def shape(self):
@@ -91,12 +98,12 @@ class ViewsAndWrites(RuleBasedStateMachine):
         ours = from_torch(theirs).requires_grad_(requires_grad)
         return Pair(theirs, ours, "x0")
 
-    def keep(self, theirs, ours, text, detached=False):
+    def keep(self, theirs, ours, text, quiet=False):
         self.count += 1
-        pair = Pair(theirs, ours, f"x{self.count}", detached)
+        pair = Pair(theirs, ours, f"x{self.count}", quiet)
         note(f"{pair.name} = {text}")
         if len(self.pairs) >= LIMIT:
-            gone = self.pairs.pop(1)
+            gone = self.pairs.pop(0 if self.pairs[0] is not self.leaves[0] else 1)
             note(f"    del {gone.name}")
         self.pairs.append(pair)
 
@@ -127,7 +134,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         made = pair.call(quiet(fn) if no_grad else fn)
         if made is not None:
             assert tuple(made[0].shape) == tuple(made[1].shape)
-            self.keep(*made, f"{pair.name}.{text}", pair.detached or no_grad and made[0].requires_grad)
+            self.keep(*made, f"{pair.name}.{text}", pair.detached or no_grad)
 
     @rule(data=st.data())
     def write(self, data):
@@ -191,6 +198,9 @@ class ViewsAndWrites(RuleBasedStateMachine):
         note(f"del {self.pairs.pop(index).name}")
 
     def agree(self):
+        # torch refuses any use of a piece of split, chunk or unbind once its base was written to; pyburn goes on and
+        # derives its gradient from the base. Such pieces take no further part.
+        self.pairs = [pair for pair in self.pairs if attempt(lambda _, x: x.grad_fn, torch, pair.theirs)[1] is None]
         for pair in self.pairs:
             found, expected = to_torch(pair.ours), pair.theirs.detach()
             torch.testing.assert_close(

@@ -44,6 +44,10 @@ pub fn store(target: &Tensor, value: &Tensor) -> Result<()> {
         target.core().storage.bump();
         return Ok(());
     }
+    if let Some(view) = &target.meta().read_recursive().view {
+        // `check` could not know that the value needs gradients though the base does not.
+        check_origin("write", view.origin)?;
+    }
     let value = with_history(target, value)?;
     let edge = value.edge();
     if let Some(edge) = &edge {
@@ -146,6 +150,11 @@ pub fn check_history(op: &str, target: &Tensor) -> Result<()> {
             "{op}: a view of a leaf Variable that requires grad is being used in an in-place operation."
         ));
     }
+    check_origin(op, origin)
+}
+
+/// Views that torch does not let take part in a recorded write.
+fn check_origin(op: &str, origin: Origin) -> Result<()> {
     match origin {
         Origin::Ordinary => Ok(()),
         Origin::Multiple => error::runtime(format!(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, is_grad_enabled
 
 
 def attach(family: ModuleType) -> None:
@@ -36,11 +36,12 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
     """`result`, written into `out` when that is given, as torch's `out=` does."""
     if out is None:
         return result
-    if out.requires_grad or result.requires_grad:
+    if is_grad_enabled() and (out.requires_grad or result.requires_grad):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if out.shape != result.shape:
         out.data = result.to(out.dtype) if out.dtype != result.dtype else result.clone()
         return out
+    out._check_inplace("out")
     return out._assign("out", result)
 
 
