@@ -184,7 +184,7 @@ fn before(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result
     let retain: Vec<_> = node.with_hooks(|hooks: &mut Hooks| hooks.retain.clone());
     for (index, weak) in retain {
         if let (Some(tensor), Some(Some(grad))) = (Tensor::upgrade(&weak), grads.get(index)) {
-            accumulate(&tensor, grad)?;
+            retain(&tensor, grad)?;
         }
     }
     Ok(())
@@ -306,6 +306,17 @@ fn conform(name: &str, index: usize, grad: &Tensor, expected: &Output) -> Result
         grad = ops::creation::to_device(&grad, expected.device)?;
     }
     Ok(grad)
+}
+
+/// Adds to the `.grad` of a tensor inside the graph, never in place: its gradient travels on and may be returned.
+fn retain(tensor: &Tensor, grad: &Tensor) -> Result<()> {
+    let old = tensor.meta().read_recursive().grad.clone();
+    let new = match old {
+        None => ops::creation::clone(grad)?,
+        Some(old) => ops::elementwise::add(&old, grad)?,
+    };
+    tensor.meta().write().grad = Some(new);
+    Ok(())
 }
 
 /// Adds to `.grad`, in place when nobody may differentiate through it.

@@ -39,6 +39,16 @@ def accumulation(t):
     return [*log, x.grad.tolist(), y.grad.tolist(), y.is_leaf, x.is_leaf]
 
 
+def retained(t):
+    x = leaf(t, 1.0, 2.0)
+    y = x * 1
+    y.retain_grad()
+    z = y * 3
+    (first,) = t.autograd.grad(z.sum(), y, retain_graph=True)
+    (second,) = t.autograd.grad(z.sum(), y)
+    return [first.tolist(), second.tolist(), y.grad.tolist(), x.grad]
+
+
 def several_roots(t):
     x = leaf(t, 1.0, 2.0)
     t.autograd.backward([x * 2, (x * x).sum()], [t.tensor([1.0, 10.0], dtype=t.float64), None])
@@ -99,7 +109,7 @@ def hooks(t):
     return [*log, x.grad.tolist()]
 
 
-SCENARIOS = [higher_orders, accumulation, several_roots, inputs_only, unused, batched, refusals, hooks]
+SCENARIOS = [higher_orders, accumulation, retained, several_roots, inputs_only, unused, batched, refusals, hooks]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)

@@ -107,7 +107,11 @@ def inference_tensors(t):
             normal = t.ones(3)
         x.add_(1)
     log = [tensor.is_inference() for tensor in (x, view, normal, x.clone(), x[:2], t.ones(1))]
-    for change in (lambda: x.add_(1), lambda: x.requires_grad_(), lambda: (normal.requires_grad_() * x).sum().backward()):
+    for change in (
+        lambda: x.add_(1),
+        lambda: x.requires_grad_(),
+        lambda: (normal.requires_grad_() * x).sum().backward(),
+    ):
         with pytest.raises(RuntimeError, match=r"[Ii]nference tensor"):
             change()
     return [*log, (x + 1).is_inference()]

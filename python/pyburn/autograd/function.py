@@ -269,7 +269,7 @@ def _link(ctx: FunctionCtx, args: tuple[Any, ...], results: tuple[Any, ...]) -> 
         inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
         _core._record_function(_node_name(ctx._function), ctx, inputs, recorded)
         for target, value in written:
-            target.copy_(value)
+            target._assign("mark_dirty", value)
         ctx._keep(own)
     return tuple(outputs)
 
