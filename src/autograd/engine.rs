@@ -184,7 +184,7 @@ fn before(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result
     let retain: Vec<_> = node.with_hooks(|hooks: &mut Hooks| hooks.retain.clone());
     for (index, weak) in retain {
         if let (Some(tensor), Some(Some(grad))) = (Tensor::upgrade(&weak), grads.get(index)) {
-            retain(&tensor, grad)?;
+            keep_gradient(&tensor, grad)?;
         }
     }
     Ok(())
@@ -309,7 +309,7 @@ fn conform(name: &str, index: usize, grad: &Tensor, expected: &Output) -> Result
 }
 
 /// Adds to the `.grad` of a tensor inside the graph, never in place: its gradient travels on and may be returned.
-fn retain(tensor: &Tensor, grad: &Tensor) -> Result<()> {
+fn keep_gradient(tensor: &Tensor, grad: &Tensor) -> Result<()> {
     let old = tensor.meta().read_recursive().grad.clone();
     let new = match old {
         None => ops::creation::clone(grad)?,

@@ -51,9 +51,11 @@ impl Shape {
 
 /// The sum over `dims` (all of them when empty); integers and booleans give int64.
 pub fn sum(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    // torch has two backward functions, which printing a result shows.
+    let name = if dims.is_empty() { "SumBackward0" } else { "SumBackward1" };
     let dims: Vec<usize> = if dims.is_empty() { (0..x.rank()).collect() } else { dims.to_vec() };
     let out = fold("sum", Fold::Sum, x, &dims, keepdim)?;
-    if let Some(record) = Record::new("SumBackward1", &[x]) {
+    if let Some(record) = Record::new(name, &[x]) {
         let shape = Shape::new(x, &dims);
         record.finish(&out, move |c| grads([Some(shape.restore(&c.grad()?)?)]));
     }
@@ -86,9 +88,10 @@ pub fn mean(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
             x.dtype().name()
         ));
     }
+    let name = if dims.is_empty() { "MeanBackward0" } else { "MeanBackward1" };
     let dims: Vec<usize> = if dims.is_empty() { (0..x.rank()).collect() } else { dims.to_vec() };
     let out = fold("mean", Fold::Mean, x, &dims, keepdim)?;
-    if let Some(record) = Record::new("MeanBackward1", &[x]) {
+    if let Some(record) = Record::new(name, &[x]) {
         let shape = Shape::new(x, &dims);
         let count: usize = dims.iter().map(|&dim| x.size(dim)).product();
         record.finish(&out, move |c| {
@@ -162,14 +165,16 @@ impl PyTensor {
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None))]
     fn sum(&self, dim: Option<DimArg>, keepdim: bool, dtype: Option<DTypeArg>) -> Result<Tensor> {
         let (x, dtype) = as_summed(&self.tensor, dtype)?;
-        narrowed(sum(&x, &dims_of("sum", dim.as_ref(), x.rank())?, keepdim)?, dtype)
+        let dims = if dim.is_some() { dims_of("sum", dim.as_ref(), x.rank())? } else { Vec::new() };
+        narrowed(sum(&x, &dims, keepdim)?, dtype)
     }
 
     /// The mean over `dim`.
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None))]
     fn mean(&self, dim: Option<DimArg>, keepdim: bool, dtype: Option<DTypeArg>) -> Result<Tensor> {
         let x = narrowed(self.tensor.clone(), dtype.map(|dtype| dtype.0))?;
-        mean(&x, &dims_of("mean", dim.as_ref(), x.rank())?, keepdim)
+        let dims = if dim.is_some() { dims_of("mean", dim.as_ref(), x.rank())? } else { Vec::new() };
+        mean(&x, &dims, keepdim)
     }
 
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None))]

@@ -135,10 +135,10 @@ def grad(
 def _batched(
     outputs: list[Tensor], inputs: list[Tensor], starts: list[Tensor | None], keep: bool, create_graph: bool
 ) -> list[Tensor | None]:
-    counts = {len(start) for start in starts if start is not None}
-    if len(counts) != 1 or None in starts:
+    counts = {start.shape[0] if start is not None and start.dim() > 0 else None for start in starts}
+    if len(counts) != 1 or None in counts:
         raise RuntimeError("grad: with is_grads_batched=True all grad_outputs need a first dimension of one size.")
-    count = counts.pop()
+    count = counts.pop() or 0
     rows = []
     for index in range(count):
         row = [start[index] for start in starts if start is not None]
