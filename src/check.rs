@@ -1,7 +1,5 @@
 //! Checks that every op makes before burn sees its input.
 
-use std::sync::OnceLock;
-
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
@@ -27,26 +25,30 @@ pub fn same_device(op: &str, inputs: &[&Tensor]) -> Result<Device> {
     Ok(found)
 }
 
-/// Refuses sizes that this machine could never hold, before an allocator aborts the process.
+/// Bytes above which the free memory is looked up before it is asked for.
+const LARGE: usize = 1 << 28;
+
+/// Refuses sizes that do not fit in memory, before an allocator aborts the process or the system ends it.
 pub fn allocation(bytes: usize) -> Result<()> {
-    let total = memory_total();
-    if bytes > total {
+    if bytes < LARGE {
+        return Ok(());
+    }
+    let free = memory_available();
+    if bytes > free {
         return error::memory(format!(
-            "cannot allocate {bytes} bytes: this machine has {total}; use a smaller shape or dtype"
+            "cannot allocate {bytes} bytes: {free} are available; use a smaller shape or dtype"
         ));
     }
     Ok(())
 }
 
-fn memory_total() -> usize {
-    static TOTAL: OnceLock<usize> = OnceLock::new();
-    *TOTAL.get_or_init(|| {
-        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        text.lines()
-            .find_map(|line| line.strip_prefix("MemTotal:"))
-            .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<usize>().ok())
-            .map_or(1 << 40, |kilobytes| kilobytes * 1024)
-    })
+/// Memory that the system can still give; where it does not say, sizes beyond any machine's are refused.
+fn memory_available() -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    text.lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<usize>().ok())
+        .map_or(1 << 40, |kilobytes| kilobytes * 1024)
 }
 
 /// Refuses element types outside `kinds`, naming what the op takes.

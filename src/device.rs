@@ -174,12 +174,9 @@ fn choose() -> Result<Device> {
 /// Says the choice once, through Python's logging so that users can silence it.
 fn announce(device: Device, reason: &str) {
     guard::attached(|py| {
-        let said = py.import("logging").and_then(|logging| {
-            let logger = logging.call_method1("getLogger", ("pyburn",))?;
-            logger.call_method1("info", (format!("default device: {} ({reason})", device.name()),))
-        });
+        let text = format!("default device: {} ({reason})", device.name());
         // A broken logging setup must not break tensor creation.
-        drop(said);
+        drop(py.import("pyburn._log").and_then(|log| log.call_method1("announce", (text,))));
     });
 }
 

@@ -111,6 +111,21 @@ impl DType {
         matches!(self.kind(), Kind::Float | Kind::Complex)
     }
 
+    /// The lowest and highest value of an integer type (uint64's highest as far as int64 can tell).
+    pub fn int_range(self) -> Option<(i64, i64)> {
+        Some(match self {
+            Self::U8 => (0, u8::MAX.into()),
+            Self::I8 => (i8::MIN.into(), i8::MAX.into()),
+            Self::I16 => (i16::MIN.into(), i16::MAX.into()),
+            Self::I32 => (i32::MIN.into(), i32::MAX.into()),
+            Self::I64 => (i64::MIN, i64::MAX),
+            Self::U16 => (0, u16::MAX.into()),
+            Self::U32 => (0, u32::MAX.into()),
+            Self::U64 => (0, i64::MAX),
+            _ => return None,
+        })
+    }
+
     pub fn is_signed(self) -> bool {
         !matches!(self, Self::Bool | Self::U8 | Self::U16 | Self::U32 | Self::U64)
     }

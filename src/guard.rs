@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
+use burn_backend::StreamId;
 use parking_lot::RwLock;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -48,7 +49,11 @@ pub fn run<T: Send>(op: &str, call: impl FnOnce() -> T + Send) -> Result<T> {
     let pool = POOL.read().clone();
     let caught = match pool {
         None => catch_unwind(AssertUnwindSafe(call)),
-        Some(pool) => pool.install(|| catch_unwind(AssertUnwindSafe(call)).map_err(remember)),
+        Some(pool) => {
+            // burn keeps GPU work in order by stream, one per thread: the pool's threads must work on the caller's.
+            let stream = StreamId::current();
+            pool.install(|| stream.executes(|| catch_unwind(AssertUnwindSafe(call)).map_err(remember)))
+        }
     };
     caught.or_else(|payload| error::runtime(panic_text(op, &payload)))
 }

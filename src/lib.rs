@@ -24,8 +24,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     dtype::register(module)?;
     device::register(module)?;
+    tensor::attributes::register(module)?;
     tensor::class::register(module)?;
     tensor::numpy::register(module)?;
+    tensor::dlpack::register(module)?;
     autograd::python::register(module)?;
     ops::register(module)
 }

@@ -429,6 +429,48 @@ impl Generator {
         }
     }
 
+    /// A Poisson number of the given rate: by products of uniforms, or by transformed rejection (Hörmann 1993) from 10 on.
+    pub fn poisson(&mut self, rate: f64) -> f64 {
+        if rate < 10.0 {
+            let limit = (-rate).exp();
+            let mut count = 0.0;
+            if rate == 0.0 {
+                return count;
+            }
+            let mut product = f64::unit(self);
+            while product > limit {
+                count += 1.0;
+                product *= f64::unit(self);
+            }
+            return count;
+        }
+        let (root, log_rate) = (rate.sqrt(), rate.ln());
+        let b = 0.931 + 2.53 * root;
+        let a = -0.059 + 0.02483 * b;
+        let inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+        let accept = 0.9277 - 3.6224 / (b - 2.0);
+        loop {
+            let centred = f64::unit(self) - 0.5;
+            let height = f64::unit(self);
+            let edge = 0.5 - centred.abs();
+            let count = ((2.0 * a / edge + b) * centred + rate + 0.43).floor();
+            if edge >= 0.07 && height <= accept {
+                return count;
+            }
+            if count < 0.0 || edge < 0.013 && height > edge {
+                continue;
+            }
+            let left = height.ln() + inverse_alpha.ln() - (a / (edge * edge) + b).ln();
+            if left <= -rate + count * log_rate - libm::lgamma(count + 1.0) {
+                return count;
+            }
+            // An infinite rate would be rejected for ever.
+            if !count.is_finite() {
+                return rate;
+            }
+        }
+    }
+
     /// `randperm(n)`: the integers below `n` in random order.
     pub fn randperm(&mut self, n: usize) -> Vec<i64> {
         let mut order: Vec<i64> = (0..n as i64).collect();

@@ -12,6 +12,7 @@ import numpy as np
 import pyburn
 import torch
 from pyburn import _core
+from pyburn._copying import _from_bytes
 
 Function = Callable[..., Any]
 
@@ -60,7 +61,7 @@ def from_torch(tensor: torch.Tensor, device: str = "cpu") -> Any:
     """A pyburn copy of a torch tensor."""
     plain = tensor.detach().contiguous()
     data = plain.reshape(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
-    made = _core._from_bytes(data, list(plain.shape), getattr(pyburn, dtype_name(plain.dtype)))
+    made = _from_bytes(data, list(plain.shape), getattr(pyburn, dtype_name(plain.dtype)))
     return made if device == "cpu" else made._to_device(device)
 
 

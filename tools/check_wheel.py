@@ -8,7 +8,7 @@ from pathlib import Path
 
 MEGABYTE = 1_000_000
 WHEEL_LIMIT = 25 * MEGABYTE
-INSTALLED_LIMIT = 100 * MEGABYTE
+INSTALLED_LIMIT = 120 * MEGABYTE
 
 
 def main(wheel: Path) -> None:

@@ -29,7 +29,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import type as _type
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 from pyburn._size import Size as _Size
 from typing_extensions import disjoint_base
@@ -52,35 +52,54 @@ ARGUMENTS = by_name(
     {
         "Any": "buffer data dims index size source stride",
         "Callable[..., Any]": "hook pack unpack",
+        "Generator": "generator",
         "Node": "node",
-        "Tensor": "input mask src tensor",
-        "Tensor | _Number": "other",
+        "Sequence[_int]": "dilation kernel_size output_padding padding",
+        "Sequence[_int | None]": "output_size",
+        "Tensor": "condition input mask mat2 new_state src tensor values vec weight",
+        "Tensor | None": "bias",
+        "Tensor | _Number": "exponent other otherwise p",
+        "Tensor | _Number | None": "max min",
         "_DType": "d dtype from_ to type1 type2",
         "_Device": "device",
         "_Dim": "destination split_size",
-        "_Number": "alpha beta",
+        "_Number": "alpha beta end start step",
         "_bool": (
-            "copy create_graph descending enabled force ignore_nan in_order keepdim largest non_blocking require_grad "
-            "requires_grad retain_graph right"
+            "ceil_mode copy count_include_pad create_graph descending enabled force ignore_nan in_order keepdim "
+            "largest non_blocking require_grad requires_grad retain_graph right soft tanh transposed"
         ),
-        "_float": "correction eps p",
+        "_float": ("base bound correction eps high input_scale lambd low mean median scale sigma slope std threshold"),
         "_int": (
-            "bins chunks count dim dim0 dim1 dim2 dimension end_dim id k length minlength num offset start start_dim "
-            "step storage_offset"
+            "bins chunks count decimals dim dim0 dim1 dim2 dimension end_dim groups id k length minlength n num "
+            "num_samples offset seed start_dim steps storage_offset"
         ),
+        "_int | None": "divisor_override",
         "str": "op",
+        "str | None": "rounding_mode",
     }
 )
+# Native functions whose arguments have another type than their name says elsewhere.
+SPECIAL = {
+    "_check_std": {"std": "Tensor"},
+    "_histogram": {"weight": "Tensor | None"},
+    "_resample": {"steps": "Sequence[tuple[_int, list[list[tuple[_int, _float]]]]]"},
+    "_scatter": {"values": "Tensor | _Number"},
+    "_searchsorted": {"values": "Tensor | _Number"},
+}
 # Native functions whose `dim` may name several dimensions.
 SEVERAL_DIMS = by_name(
-    {"_Dim": "_nansum _norm _std _var all amax amin any count_nonzero logsumexp mean squeeze squeeze_ sum"}
+    {
+        "_Dim | None": "_norm",
+        "_Dim": "_nansum _std _var all amax amin any count_nonzero logsumexp mean squeeze squeeze_ sum",
+    }
 )
 RETURNS = by_name(
     {
         "Any": (
-            "__array__ __dlpack__ _adapters _backward _make_subclass _record_function "
+            "__array__ __dlpack__ _adapters _to_dlpack _backward _make_subclass _record_function "
             "item numpy size stride tolist type"
         ),
+        "Generator": "_default_generator clone_state manual_seed set_state",
         "Iterator[Tensor]": "__iter__",
         "None": (
             "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _pop_saved_hooks _push_saved_hooks "
@@ -93,16 +112,20 @@ RETURNS = by_name(
         "_complex": "__complex__",
         "_float": "__float__",
         "_int": (
-            "__hash__ __index__ __int__ __len__ _storage_ptr data_ptr dim element_size get_num_threads "
-            "numel storage_offset"
+            "__hash__ __index__ __int__ __len__ _storage_nbytes _storage_ptr data_ptr dim element_size get_num_threads "
+            "initial_seed ndimension nelement numel seed storage_offset"
         ),
         "device": "get_default_device",
         "list[Tensor]": "_nonzero_tuple",
         "list[_int]": "_integers",
         "str": "__format__ __repr__ __str__ name",
+        "Tensor": "get_state",
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",
-        "tuple[Tensor, Tensor]": "_cumulative_extreme _extreme_dim _kthvalue _median_dim _mode _sort _topk",
+        "tuple[Tensor, Tensor]": (
+            "_adaptive_max_pool _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool _median_dim _mode _sort "
+            "_topk"
+        ),
         "tuple[Tensor, Tensor, Tensor]": "_distinct",
         "tuple[_float, _float]": "_histogram_range",
         "tuple[_int, _int]": "__dlpack_device__",
@@ -175,10 +198,13 @@ class Stub:
             ignore = "  # type: ignore[override]" if owner == "Tensor" and name in ("__eq__", "__ne__") else ""
             other = "Any" if owner == "Tensor" else "object"
             return f"    def {name}(self, value: {other}, /) -> {returns}: ...{ignore}"
+        if name == "__ipow__":
+            # mypy wants the third argument of `pow`, which the operator `**=` never has.
+            return "    def __ipow__(self, value: Any, /) -> Tensor: ...  # type: ignore[misc]"
         if name in ("__new__", "__init__"):
             # Their own signatures say nothing; the class has the one that counts.
             listed = self.parameters(inspect.signature(getattr(_core, owner)).parameters.values(), {})
-            first, returns = ("cls", owner) if name == "__new__" else ("self", "None")
+            first, returns = ("cls", "Self") if name == "__new__" else ("self", "None")
             return f"    def {name}({', '.join(filter(None, [first, listed]))}) -> {returns}: ..."
         if callable(value):
             return self.function(name, value, indent="    ")
@@ -196,13 +222,17 @@ class Stub:
 
     def function(self, name: str, value: Callable[..., Any], indent: str) -> str:
         """The line of a function or method."""
-        hints = self.hints(value) or ({"dim": SEVERAL_DIMS[name]} if name in SEVERAL_DIMS else {})
+        hints = self.hints(value) or ({"dim": SEVERAL_DIMS[name]} if name in SEVERAL_DIMS else SPECIAL.get(name, {}))
         try:
-            listed = self.parameters(inspect.signature(value).parameters.values(), hints)
+            arguments = inspect.signature(value).parameters
+            # The tables are about torch's words; private functions use the same ones for other things.
+            private = dict.fromkeys(arguments, "Any") if name.startswith("_") and not name.startswith("__") else {}
+            listed = self.parameters(arguments.values(), private | hints)
         except (TypeError, ValueError):
             listed = "*args: Any, **kwargs: Any"
         returns = hints.get("return") or RETURNS.get(name) or guessed_return(name)
-        return f"{indent}def {name}({listed}) -> {returns}: ..."
+        ignore = "  # type: ignore[misc]" if name == "__ipow__" else ""
+        return f"{indent}def {name}({listed}) -> {returns}: ...{ignore}"
 
     def parameters(self, parameters: Iterable[inspect.Parameter], hints: dict[str, str]) -> str:
         """The argument list, with `/` and `*` where they belong."""
@@ -232,6 +262,8 @@ class Stub:
             else ""
         )
         annotation = hints.get(parameter.name) or ("Any" if star else ARGUMENTS.get(parameter.name, "Any"))
+        if isinstance(parameter.default, float) and parameter.name not in hints:
+            annotation = "_float"
         if parameter.default is parameter.empty:
             return f"{star}{parameter.name}: {annotation}"
         if parameter.default is None and "None" not in annotation and annotation != "Any":
@@ -282,8 +314,9 @@ class Stub:
             return "Any"
         if name == "Size" and module.startswith("pyburn"):
             return "_Size"
-        self.imports.add(f"from {module} import {name} as _{name}")
-        return f"_{name}"
+        # Not `_name` alone, which may be a native method.
+        self.imports.add(f"from {module} import {name} as _{name}_class")
+        return f"_{name}_class"
 
 
 def guessed_return(name: str) -> str:

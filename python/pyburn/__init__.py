@@ -48,7 +48,7 @@ from pyburn._core import (
     uint64,
 )
 from pyburn._size import Size
-from pyburn import _tensor
+from pyburn import _copying, _storage, _tensor
 from pyburn._formats import (
     channels_last,
     channels_last_3d,
@@ -58,12 +58,18 @@ from pyburn._formats import (
     preserve_format,
     strided,
 )
+from pyburn._devices import Backend, DeviceInfo, devices
+from pyburn._legacy import *  # noqa: F403
 from pyburn._printing import get_printoptions, printoptions, set_printoptions
 from pyburn._typeinfo import finfo, iinfo
 from pyburn.ops import *  # noqa: F403
 from pyburn import autograd
 from pyburn.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from pyburn import utils
+from pyburn._distribution import Distribution
+from pyburn._storage import TypedStorage, UntypedStorage
+from pyburn import cuda
+from pyburn.ops import random
 
 # `pyburn.tensor` is a module that can be called: it replaces the function of the same name.
 _importlib.import_module("pyburn.tensor")
@@ -71,3 +77,12 @@ _importlib.import_module("pyburn.tensor")
 _os.register_at_fork(after_in_child=_core._after_fork_in_child)
 
 __version__ = "0.1.0"
+
+# Loaded when first named, so that a program that only computes does not pay for layers and optimizers.
+_LAZY = ("data", "nn", "optim", "safetensors")
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return _importlib.import_module(f"pyburn.{name}")
+    raise AttributeError(f"module 'pyburn' has no attribute '{name}'")

@@ -30,7 +30,7 @@ class Size(tuple[int, ...]):
             count *= size
         return count
 
-    @overload  # type: ignore[override]
+    @overload
     def __getitem__(self, index: SupportsIndex, /) -> int: ...
     @overload
     def __getitem__(self, index: slice, /) -> Size: ...

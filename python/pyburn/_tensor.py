@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor
@@ -62,7 +61,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return RemovableHandle(lambda: self._remove_post_accumulate_grad_hook(number), number)
 
 
-def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+def __repr__(self: Tensor) -> str:
     from pyburn._printing import tensor_str
 
     return tensor_str(self, _core.get_default_dtype())

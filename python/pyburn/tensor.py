@@ -6,9 +6,10 @@ import sys
 from types import ModuleType
 
 from pyburn._core import Tensor
+from pyburn._distribution import Distribution
 from pyburn.ops.creation import tensor
 
-__all__ = ["Tensor", "TensorPy"]
+__all__ = ["Distribution", "Tensor", "TensorPy"]
 
 TensorPy = Tensor
 

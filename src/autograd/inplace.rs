@@ -52,10 +52,9 @@ pub fn store(target: &Tensor, value: &Tensor) -> Result<()> {
     let edge = value.edge();
     if let Some(edge) = &edge {
         let mut state = edge.node.saved.lock();
-        for saved in &mut state.tensors {
-            if saved.is_input(target) {
-                saved.set_aside()?;
-            }
+        // Only the op's first argument is `self`; `x.mul_(x)` overwrites its second one, which torch refuses in backward.
+        if let Some(saved) = state.tensors.iter_mut().find(|saved| saved.is_input(target)) {
+            saved.set_aside()?;
         }
     }
     let base = target.base();
@@ -78,6 +77,22 @@ pub fn store(target: &Tensor, value: &Tensor) -> Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// Writes a value that does not depend on `target`: what `target` was computed from gets zeros, as in torch.
+pub fn overwrite(target: &Tensor, value: &Tensor) -> Result<()> {
+    let recorded =
+        if target.dtype().is_differentiable() { Record::new("CopyBackwards", &[target, value]) } else { None };
+    let Some(record) = recorded else { return store(target, value) };
+    let shown = if value.dtype() == target.dtype() { value.detached() } else { value.converted(target.dtype())? };
+    let shown = shown.alias(shown.geometry().expand(&target.shape()));
+    // The engine undoes the broadcasting and the conversion.
+    record.finish(&shown, |c| {
+        let grad = c.grad()?;
+        let zeros = || crate::ops::creation::zeros(&grad.shape(), grad.dtype(), grad.device());
+        grads([c.when(0, zeros)?, Some(grad.clone())])
+    });
+    store(target, &shown)
 }
 
 fn base_requires_grad(target: &Tensor) -> bool {
@@ -142,7 +157,8 @@ pub fn check_history(op: &str, target: &Tensor) -> Result<()> {
     let Some(view) = &meta.view else { return Ok(()) };
     let (base, origin) = (view.base.clone(), view.origin);
     drop(meta);
-    if !base.requires_grad() {
+    // A view may still have the history of a base that has given up its own.
+    if !base.requires_grad() && !target.requires_grad() {
         return Ok(());
     }
     if base.is_leaf() {

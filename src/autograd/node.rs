@@ -262,6 +262,11 @@ impl Record {
         Some(Self { name, inputs: edges, saved: SmallVec::new(), save_outputs: false })
     }
 
+    /// Whether gradients will flow to this input.
+    pub fn needs(&self, index: usize) -> bool {
+        self.inputs.get(index).is_some_and(Option::is_some)
+    }
+
     /// Keeps an input's value for the rule, who finds them in this order as `saved(0)`, `saved(1)`, ...
     pub fn save(mut self, tensor: &Tensor) -> Self {
         self.saved.push(Saved::input(tensor));

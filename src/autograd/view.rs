@@ -59,6 +59,10 @@ pub fn mark(view: &Tensor, source: &Tensor, origin: Origin) {
 /// Derives a view's `grad_fn` anew from its base after a write.
 pub fn regenerate(tensor: &Tensor) {
     let Some(base) = tensor.base() else { return };
+    // The view stays stale: its base may come to need gradients later, and then they reach it through the base.
+    if !base.requires_grad() && tensor.meta().read_recursive().grad_fn.is_none() {
+        return;
+    }
     let version = tensor.version();
     let edge = {
         let _on = grad_mode(true);

@@ -1,9 +1,7 @@
 //! The greatest or least value along a dimension and where it stands first (benchmarks/cases.py: large_argmax).
 
-use rayon::prelude::*;
-
 use super::element::{Element, Memory};
-use super::iterate::PARALLEL_ABOVE;
+use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::reduce::{Plan, steps};
 use crate::tensor::geometry::Geometry;
 
@@ -57,8 +55,7 @@ pub unsafe fn extreme<T: Element, const MAX: bool>(
             write(to, scan::<T, MAX>(input, plan.offset + from, plan.count, step, spread));
         };
         if parallel && plan.outputs >= LANES {
-            let least = (PART / 4 / plan.count).max(1);
-            (0..plan.outputs).into_par_iter().with_min_len(least).for_each(|index| slice(index, false));
+            spread_over(plan.outputs, (PART / 4 / plan.count).max(1), &|index| slice(index, false));
         } else {
             (0..plan.outputs).for_each(|index| slice(index, parallel));
         }
@@ -78,7 +75,7 @@ pub unsafe fn extreme<T: Element, const MAX: bool>(
     };
     let tasks = plan.outputs / inner.size * blocks;
     if parallel {
-        (0..tasks).into_par_iter().for_each(task);
+        spread_over(tasks, 1, &task);
     } else {
         (0..tasks).for_each(task);
     }
@@ -88,10 +85,10 @@ fn scan<T: Element, const MAX: bool>(input: Memory, start: usize, count: usize, 
     if !spread || count <= PART {
         return part::<T, MAX>(input, start, 0, count, step);
     }
-    let parts: Vec<Best<T>> = (0..count.div_ceil(PART))
-        .into_par_iter()
-        .map(|index| part::<T, MAX>(input, start, index * PART, count.min((index + 1) * PART), step))
-        .collect();
+    let empty = Best { value: T::LOWEST, index: 0 };
+    let parts = gathered(count.div_ceil(PART), 1, empty, |index| {
+        part::<T, MAX>(input, start, index * PART, count.min((index + 1) * PART), step)
+    });
     let later = |best: Best<T>, new: Best<T>| if better::<T, MAX>(new.value, best.value) { new } else { best };
     parts.into_iter().reduce(later).unwrap_or_else(|| part::<T, MAX>(input, start, 0, count, step))
 }

@@ -43,6 +43,13 @@ pub fn rows<const N: usize>(
     offsets: [usize; N],
     row: impl Fn([usize; N], usize, [usize; N]) + Sync,
 ) {
+    walk(shape, strides, offsets, &row);
+}
+
+type Row<'a, const N: usize> = dyn Fn([usize; N], usize, [usize; N]) + Sync + 'a;
+
+/// The walk itself, compiled once for each number of views: with every kernel inlined, the crate takes minutes.
+pub fn walk<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [usize; N], row: &Row<'_, N>) {
     let numel: usize = shape.iter().product();
     if numel == 0 {
         return;
@@ -83,4 +90,35 @@ pub fn rows<const N: usize>(
             .with_min_len((PARALLEL_ABOVE / 8 / inner.size.max(1)).max(1))
             .for_each(|index| row(start(index), inner.size, inner.strides));
     }
+}
+
+/// Runs `task` for every number below `count` on several threads, at least `least` numbers at a time. One function for
+/// all kernels: rayon's machinery compiled into each of them would make the crate slow to build.
+pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().with_min_len(least).for_each(task);
+}
+
+/// The results of `task` for every number below `count`, computed on several threads.
+pub fn gathered<T: Copy + Send + Sync>(
+    count: usize,
+    least: usize,
+    empty: T,
+    task: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    struct Slots<T>(*mut T);
+    // SAFETY: every task writes to a slot of its own.
+    unsafe impl<T: Send> Sync for Slots<T> {}
+    impl<T> Slots<T> {
+        /// # Safety
+        /// `index` is below the length, and nobody else uses this slot.
+        unsafe fn put(&self, index: usize, value: T) {
+            // SAFETY: the caller's.
+            unsafe { self.0.add(index).write(value) }
+        }
+    }
+    let mut out = vec![empty; count];
+    let slots = Slots(out.as_mut_ptr());
+    // SAFETY: numbers are below `count`, the length, and each comes once.
+    spread_over(count, least, &|index| unsafe { slots.put(index, task(index)) });
+    out
 }

@@ -1,9 +1,8 @@
 //! Visits the lines of tensors along one dimension (benchmarks/cases.py: large_cumsum, large_sort).
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::iterate::PARALLEL_ABOVE;
+use super::iterate::{PARALLEL_ABOVE, spread_over};
 use crate::tensor::geometry::Geometry;
 
 /// Calls `body(starts)` once per line along `dim`, on several threads where it pays; `starts` are the numbers of each
@@ -28,7 +27,7 @@ pub fn lines<const N: usize>(views: [&Geometry; N], dim: usize, body: impl Fn([u
         (0..count).for_each(|index| body(starts(index)));
     } else {
         let least = (PARALLEL_ABOVE / 8 / length.max(1)).max(1);
-        (0..count).into_par_iter().with_min_len(least).for_each(|index| body(starts(index)));
+        spread_over(count, least, &|index| body(starts(index)));
     }
 }
 

@@ -3,11 +3,10 @@
 //! The order of additions depends on shape and strides alone: elements go to fixed lanes, lanes to fixed units, units to
 //! a fixed tree. Threads only choose who computes a unit.
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::element::{Element, Memory};
-use super::iterate::PARALLEL_ABOVE;
+use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use crate::tensor::geometry::Geometry;
 
 /// How values are folded into one.
@@ -166,8 +165,7 @@ fn horizontal<R: Reducer>(reducer: &R, input: Memory, plan: &Plan, output: Memor
         unsafe { output.write(to, reducer.finish(sum, plan.count)) };
     };
     if parallel && plan.outputs >= LANES {
-        let least = (TASK / plan.count).max(1);
-        (0..plan.outputs).into_par_iter().with_min_len(least).for_each(|index| slice(index, false));
+        spread_over(plan.outputs, (TASK / plan.count).max(1), &|index| slice(index, false));
     } else {
         (0..plan.outputs).for_each(|index| slice(index, parallel));
     }
@@ -213,8 +211,7 @@ fn fold_slice<R: Reducer>(reducer: &R, input: Memory, plan: &Plan, start: usize,
     let merge = |left, right| reducer.merge(left, right);
     let mut cascade = Cascade::new();
     if spread {
-        let sums: Vec<R::Sum> = (0..units).into_par_iter().with_min_len(4).map(unit).collect();
-        sums.into_iter().for_each(|sum| cascade.push(sum, merge));
+        gathered(units, 4, reducer.start(), unit).into_iter().for_each(|sum| cascade.push(sum, merge));
     } else {
         (0..units).for_each(|index| cascade.push(unit(index), merge));
     }
@@ -312,8 +309,7 @@ fn vertical<R: Reducer>(reducer: &R, input: Memory, plan: &Plan, output: Memory)
         }
     };
     if parallel && tasks >= 8 {
-        let least = (TASK / (plan.count * COLUMNS)).max(1);
-        (0..tasks).into_par_iter().with_min_len(least).for_each(|index| task(index, false));
+        spread_over(tasks, (TASK / (plan.count * COLUMNS)).max(1), &|index| task(index, false));
     } else {
         (0..tasks).for_each(|index| task(index, parallel));
     }
@@ -352,8 +348,8 @@ fn fold_columns<R: Reducer>(
     }
     let mut cascade = Cascade::new();
     if spread {
-        let sums: Vec<_> = (0..units).into_par_iter().map(unit).collect();
-        sums.into_iter().for_each(|sum| cascade.push(sum, merge));
+        let empty = [reducer.start(); COLUMNS];
+        gathered(units, 1, empty, unit).into_iter().for_each(|sum| cascade.push(sum, merge));
     } else {
         (0..units).for_each(|index| cascade.push(unit(index), merge));
     }

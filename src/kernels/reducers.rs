@@ -50,6 +50,30 @@ pub unsafe fn fold(
             Ok(())
         }};
     }
+    // Integers of one width are zero for the same bits: fewer kernels to compile.
+    macro_rules! with_width {
+        ($T:ident => $body:expr, else $other:expr) => {
+            match dtype {
+                DType::Bool | DType::U8 | DType::I8 => {
+                    type $T = u8;
+                    $body
+                }
+                DType::I16 | DType::U16 => {
+                    type $T = i16;
+                    $body
+                }
+                DType::I32 | DType::U32 => {
+                    type $T = i32;
+                    $body
+                }
+                DType::I64 | DType::U64 => {
+                    type $T = i64;
+                    $body
+                }
+                _ => with_float!(dtype, $T => $body, else $other),
+            }
+        };
+    }
     let refuse = || error::dtype(format!("reduce: not implemented for '{}'", dtype.name()));
     match which {
         Fold::Sum if !dtype.is_float() => with_int!(dtype, T => run!(Totals::<T, true>(PhantomData)), else refuse()),
@@ -60,9 +84,9 @@ pub unsafe fn fold(
         Fold::Mean => with_float!(dtype, T => run!(Mean::<T>(PhantomData)), else refuse()),
         Fold::Max => with_element!(dtype, T => run!(Extreme::<T, true>(PhantomData)), else refuse()),
         Fold::Min => with_element!(dtype, T => run!(Extreme::<T, false>(PhantomData)), else refuse()),
-        Fold::Any => with_element!(dtype, T => run!(Truths::<T, true>(PhantomData)), else refuse()),
-        Fold::All => with_element!(dtype, T => run!(Truths::<T, false>(PhantomData)), else refuse()),
-        Fold::CountNonzero => with_element!(dtype, T => run!(Count::<T>(PhantomData)), else refuse()),
+        Fold::Any => with_width!(T => run!(Truths::<T, true>(PhantomData)), else refuse()),
+        Fold::All => with_width!(T => run!(Truths::<T, false>(PhantomData)), else refuse()),
+        Fold::CountNonzero => with_width!(T => run!(Count::<T>(PhantomData)), else refuse()),
         Fold::Var { correction, root } => {
             with_float!(dtype, T => run!(Var::<T> { correction, root, item: PhantomData }), else refuse())
         }

@@ -179,9 +179,15 @@ pub struct Distinct {
 /// `memory` holds `rows * width` elements of `T` from `at` on, without gaps.
 pub unsafe fn distinct<T: Element>(memory: Memory, at: usize, rows: usize, width: usize, in_order: bool) -> Distinct {
     // SAFETY: the caller's.
-    let item = |row: usize, column: usize| unsafe { memory.read::<T>(at + row * width + column) };
-    let keys: Vec<u64> =
-        (0..rows * width).map(|index| item(index / width.max(1), index % width.max(1)).key()).collect();
+    let item = |index: usize| unsafe { memory.read::<T>(at + index) };
+    let keys: Vec<u64> = (0..rows * width).map(|index| item(index).key()).collect();
+    // A NaN differs from everything, itself too.
+    let odd: Vec<bool> =
+        (0..rows).map(|row| (row * width..(row + 1) * width).any(|index| item(index).is_nan())).collect();
+    distinct_rows(&keys, &odd, rows, width, in_order)
+}
+
+fn distinct_rows(keys: &[u64], odd: &[bool], rows: usize, width: usize, in_order: bool) -> Distinct {
     let row = |index: usize| keys.get(index * width..(index + 1) * width).unwrap_or(&[]);
     let mut order: Vec<usize> = (0..rows).collect();
     if !in_order {
@@ -191,12 +197,11 @@ pub unsafe fn distinct<T: Element>(memory: Memory, at: usize, rows: usize, width
             order.sort_by(|&a, &b| row(a).cmp(row(b)));
         }
     }
-    // A NaN differs from everything, itself too.
-    let odd = |index: usize| (0..width).any(|column| item(index, column).is_nan());
     let mut out = Distinct { inverse: vec![0; rows], ..Distinct::default() };
     let mut last: Option<usize> = None;
     for index in order {
-        if last.is_none_or(|last| row(last) != row(index) || odd(index)) {
+        let fresh = odd.get(index).copied().unwrap_or(false);
+        if last.is_none_or(|last| row(last) != row(index) || fresh) {
             out.first.push(index as i64);
             out.counts.push(0);
         }

@@ -229,7 +229,6 @@ short_forms! {
 impl PyTensor {
     /// The values with another dtype or on another device: `to(dtype)`, `to(device, dtype)`, `to(other)`.
     #[pyo3(signature = (*args, device=None, dtype=None, non_blocking=false, copy=false, memory_format=None, other=None))]
-    #[expect(clippy::too_many_arguments, reason = "torch's signature")]
     fn to<'py>(
         slf: Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,

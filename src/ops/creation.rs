@@ -153,7 +153,7 @@ pub fn contiguous(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Sizes from Python: whole, not negative, and few enough dimensions.
-fn shape_of(op: &str, size: &[isize]) -> Result<Vec<usize>> {
+pub fn shape_of(op: &str, size: &[isize]) -> Result<Vec<usize>> {
     if size.len() > MAX_RANK {
         return error::shape(format!("{op}: {} dimensions are too many; tensors have at most {MAX_RANK}", size.len()));
     }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::extreme::record_chosen;
 use super::fold::{fold, through_cpu};
 use super::operand::Scalar;
-use super::reduce::{as_summed, exp, narrowed};
+use super::reduce::{as_summed, narrowed};
 use super::{creation, elementwise, movement};
 use crate::autograd::{Record, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
@@ -185,9 +185,9 @@ pub fn logcumsumexp(x: &Tensor, dim: usize) -> Result<Tensor> {
         record.save(x).save_outputs().finish(&out, move |c| {
             // exp(x[k]) * sum of grad[i] / exp(y[i]) over i >= k, carried as ratios that are at most 1.
             let (x, y) = (c.saved(0)?, c.saved(1)?);
-            let ratio = exp(&elementwise::sub(y, &following(y, dim, false)?)?)?;
+            let ratio = elementwise::exp(&elementwise::sub(y, &following(y, dim, false)?)?)?;
             let pull = linear(&ratio, &c.grad()?, dim, true)?;
-            grads([Some(elementwise::mul(&exp(&elementwise::sub(x, y)?)?, &pull)?)])
+            grads([Some(elementwise::mul(&elementwise::exp(&elementwise::sub(x, y)?)?, &pull)?)])
         });
     }
     Ok(out)

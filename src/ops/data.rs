@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::creation::to_device;
-use crate::device::{Device, DeviceArg, default_device};
+use crate::device::{DeviceArg, default_device};
 use crate::dtype::{DType, DTypeArg, Kind, default_dtype};
 use crate::error::{self, Result};
 use crate::tensor::class::PyTensor;
+use crate::tensor::geometry::MAX_RANK;
 use crate::tensor::{Tensor, numpy};
 
 /// Nesting beyond which a list cannot become a tensor; it also stops a list that contains itself.
@@ -49,8 +50,10 @@ impl<'py> Scan<'py> {
             return self.leaf(object, level);
         }
         if let Ok(tensor) = object.cast::<PyTensor>() {
+            // As in torch a tensor inside a list stands for one number.
             let tensor = &tensor.get().tensor;
-            return self.array(tolist(object.py(), tensor)?, tensor.dtype(), level);
+            let value = single(object.py(), tensor)?;
+            return self.array(value, tensor.dtype(), level);
         }
         if numpy::is_array(&object)? {
             let dtype = numpy::dtype_of(&object)?;
@@ -235,7 +238,7 @@ fn put(object: &Bound<'_, PyAny>, dtype: DType, out: &mut Vec<u8>) -> PyResult<(
 /// A new CPU tensor from nested data.
 pub fn from_python(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
     if let Ok(tensor) = data.cast::<PyTensor>() {
-        let tensor = &tensor.get().tensor;
+        let tensor = tensor.get().tensor.detached();
         return Ok(tensor.converted(dtype.unwrap_or(tensor.dtype()))?);
     }
     if numpy::is_array(data)? {
@@ -247,6 +250,10 @@ pub fn from_python(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Te
     }
     let mut scan = Scan { leaves: Vec::new(), shape: Vec::new(), fixed: false, dtype: None, infer: dtype.is_none() };
     scan.walk(data.clone(), 0)?;
+    if scan.shape.len() > MAX_RANK {
+        let rank = scan.shape.len();
+        return Err(PyValueError::new_err(format!("{rank} dimensions are too many; tensors have at most {MAX_RANK}")));
+    }
     let dtype = dtype.or(scan.dtype).unwrap_or_else(default_dtype);
     let mut bytes = Vec::with_capacity(scan.leaves.len() * dtype.size());
     for leaf in &scan.leaves {
@@ -393,23 +400,6 @@ impl PyTensor {
     }
 }
 
-/// A tensor over a copy of bytes in row-major order, for unpickling.
-#[pyfunction]
-#[pyo3(signature = (data, shape, dtype, device=None))]
-fn _from_bytes(data: &[u8], shape: Vec<usize>, dtype: DTypeArg, device: Option<DeviceArg>) -> Result<Tensor> {
-    let numel = crate::tensor::geometry::checked_numel(&shape)?;
-    if numel.checked_mul(dtype.0.size()) != Some(data.len()) {
-        return error::value(format!(
-            "{} bytes do not fill a tensor of shape {shape:?} and dtype {}",
-            data.len(),
-            dtype.0.name()
-        ));
-    }
-    let host = Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(data.to_vec()), &shape, dtype.0)?;
-    to_device(&host, device.map_or(Device::Cpu, |device| device.0))
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(_from_bytes, module)?)
+    module.add_function(wrap_pyfunction!(_tensor, module)?)
 }

@@ -1,14 +1,15 @@
 //! Greatest and least values, alone or with their positions.
 
-use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
+use burn_backend::ops::{FloatTensorOps, IntTensorOps};
 use burn_dispatch::Dispatch;
-use burn_std::IndexingUpdateOp;
 use pyo3::prelude::*;
 
+use super::elementwise::Arg;
 use super::fold::fold;
+use super::operand::Operand;
 use super::reduce::{Shape, dims_of, reduced_shape};
 use super::views::DimArg;
-use super::{creation, elementwise, movement};
+use super::{creation, elementwise, indexing, movement};
 use crate::autograd::{Record, grads};
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
@@ -63,36 +64,13 @@ pub fn record_shared(name: &'static str, x: &Tensor, out: &Tensor, dims: &[usize
 
 /// For each element equal to its slice's `value`, one over the number of such elements, else 0: a constant.
 pub fn winners(x: &Tensor, value: &Tensor, dims: &[usize]) -> Result<Tensor> {
-    let mask = same(x, value, true)?;
+    let (x, value) = (&x.detached(), &value.detached());
+    let both_nan =
+        elementwise::logical_and(Arg::from(&elementwise::ne(x, x)?), Arg::from(&elementwise::ne(value, value)?))?;
+    let found = elementwise::logical_or(Arg::from(&elementwise::eq(x, value)?), Arg::from(&both_nan))?;
+    let mask = found.converted(x.dtype())?;
     let total = fold("sum", Fold::Sum, &mask, dims, true)?;
     elementwise::div(&mask, &total)
-}
-
-/// 1 where the values are equal, else 0; whether two NaN are equal is for the caller to say. A constant.
-pub fn same(x: &Tensor, value: &Tensor, nan: bool) -> Result<Tensor> {
-    let (x, value) = (x.detached(), value.detached());
-    let store = device_view::bool_store(x.device())?;
-    Tensor::compute("eq", &[&x, &value], DType::Bool, move |mut values| {
-        let value = values.swap_remove(1);
-        let x = values.swap_remove(0);
-        if !nan {
-            return Dispatch::float_equal(x, value, store);
-        }
-        let both =
-            Dispatch::bool_and(Dispatch::float_is_nan(x.clone(), store), Dispatch::float_is_nan(value.clone(), store));
-        Dispatch::bool_or(Dispatch::float_equal(x, value, store), both)
-    })?
-    .converted(x.dtype())
-}
-
-/// The values with 0 in place of infinities. A constant.
-pub fn finite_or_zero(x: &Tensor) -> Result<Tensor> {
-    let store = device_view::bool_store(x.device())?;
-    Tensor::compute("isinf", &[x], x.dtype(), move |mut values| {
-        let value = values.swap_remove(0);
-        let infinite = Dispatch::float_is_inf(value.clone(), store);
-        Dispatch::float_mask_fill(value, infinite, burn_std::Scalar::Float(0.0))
-    })
 }
 
 /// Values and positions of the extremes along one dimension, outside the graph.
@@ -161,42 +139,9 @@ pub fn record_chosen(name: &'static str, x: &Tensor, dim: usize, values: &Tensor
             grad = movement::unsqueeze(&grad, dim)?;
             indices = indices.alias(indices.geometry().unsqueeze(dim));
         }
-        grads([Some(put(&grad, dim, &indices, &shape)?)])
+        let zeros = creation::zeros(&shape, grad.dtype(), grad.device())?;
+        grads([Some(indexing::scatter_add(&zeros, dim, &indices, &Operand::Tensor(grad))?)])
     });
-}
-
-/// Zeros of `shape` to which `values` are added at `indices` along `dim`.
-pub fn put(values: &Tensor, dim: usize, indices: &Tensor, shape: &[usize]) -> Result<Tensor> {
-    if shape.is_empty() {
-        return Ok(values.clone());
-    }
-    let zeros = creation::zeros(shape, values.dtype(), values.device())?;
-    let out = Tensor::compute("scatter_add", &[&zeros, indices, values], values.dtype(), move |mut inputs| {
-        let values = inputs.swap_remove(2);
-        let indices = inputs.swap_remove(1);
-        Dispatch::float_scatter(dim, inputs.swap_remove(0), indices, values, IndexingUpdateOp::Add)
-    })?;
-    if let Some(record) = Record::new("ScatterAddBackward0", &[values]) {
-        let indices = indices.detached();
-        record.finish(&out, move |c| grads([Some(take(&c.grad()?, dim, &indices)?)]));
-    }
-    Ok(out)
-}
-
-/// The elements of `x` at `indices` along `dim`.
-pub fn take(x: &Tensor, dim: usize, indices: &Tensor) -> Result<Tensor> {
-    if x.rank() == 0 {
-        return Ok(x.clone());
-    }
-    let out = Tensor::compute("gather", &[x, indices], x.dtype(), move |mut inputs| {
-        let indices = inputs.swap_remove(1);
-        Dispatch::float_gather(dim, inputs.swap_remove(0), indices)
-    })?;
-    if let Some(record) = Record::new("GatherBackward0", &[x]) {
-        let (indices, shape) = (indices.detached(), x.shape());
-        record.finish(&out, move |c| grads([Some(put(&c.grad()?, dim, &indices, &shape)?)]));
-    }
-    Ok(out)
 }
 
 /// The position of the extreme along `dim`, or in the flattened tensor.

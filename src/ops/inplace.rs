@@ -2,12 +2,13 @@
 
 use pyo3::prelude::*;
 
+use super::creation;
 use super::operand::{Operand, Scalar};
-use super::{creation, elementwise, movement};
-use crate::autograd::inplace::{check, check_history, store, update};
+use crate::autograd::inplace::{check, check_history, overwrite};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
+use crate::tensor::geometry::broadcast;
 
 type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 
@@ -15,21 +16,21 @@ type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 pub fn copy(target: &Tensor, value: &Tensor) -> Result<()> {
     check("copy_", target)?;
     let value = creation::to_device(value, target.device())?;
-    let value = movement::expand(&value, &target.shape()).or_else(|_| {
-        error::shape(format!(
+    if broadcast("copy_", &value.shape(), &target.shape()).ok() != Some(target.shape()) {
+        return error::shape(format!(
             "copy_: the size of the value {:?} must match, or broadcast to, the target's {:?}",
             value.shape().as_slice(),
             target.shape().as_slice()
-        ))
-    })?;
-    store(target, &value)
+        ));
+    }
+    overwrite(target, &value)
 }
 
 /// One number everywhere; elements that share memory get the same, so torch allows it on expanded views too.
 pub fn fill(target: &Tensor, value: Scalar) -> Result<()> {
     check_history("fill_", target)?;
     let one = creation::full(&[], value, target.dtype(), target.device())?;
-    store(target, &one)
+    overwrite(target, &one)
 }
 
 #[pymethods]
@@ -62,17 +63,6 @@ impl PyTensor {
 
     fn zero_<'py>(slf: Bound<'py, Self>) -> Own<'py> {
         fill(&slf.get().tensor, Scalar::Int(0))?;
-        Ok(slf)
-    }
-
-    #[pyo3(signature = (other, *, alpha=None))]
-    fn add_<'py>(slf: Bound<'py, Self>, other: Operand, alpha: Option<Scalar>) -> Own<'py> {
-        update("add_", &slf.get().tensor, |x| elementwise::add_alpha(x, &other, alpha))?;
-        Ok(slf)
-    }
-
-    fn mul_<'py>(slf: Bound<'py, Self>, other: Operand) -> Own<'py> {
-        update("mul_", &slf.get().tensor, |x| elementwise::mul_operand(x, &other))?;
         Ok(slf)
     }
 }

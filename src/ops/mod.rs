@@ -1,5 +1,11 @@
 //! Primitive ops by family. Each checks its input, computes through burn or a kernel, and records its rule.
 
+pub mod activation;
+pub mod arithmetic;
+pub mod bitwise;
+pub mod burn_pointwise;
+pub mod compare;
+pub mod conv;
 pub mod convert;
 pub mod creation;
 pub mod cumulative;
@@ -10,23 +16,42 @@ pub mod fold;
 pub mod indexing;
 pub mod inplace;
 pub mod joining;
+pub mod linalg;
 pub mod masked;
+pub mod methods;
 pub mod moments;
 pub mod movement;
 pub mod operand;
+pub mod operators;
+pub mod pointwise;
+pub mod pool;
+pub mod random;
+pub mod ranges;
 pub mod reduce;
+pub mod resize;
 pub mod rows;
 pub mod scatter_reduce;
 pub mod search;
+pub mod select;
 pub mod sorting;
 pub mod strided;
+pub mod unary;
+pub mod update;
 pub mod views;
 
 use pyo3::prelude::*;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    conv::register(module)?;
     creation::register(module)?;
     data::register(module)?;
     joining::register(module)?;
-    masked::register(module)
+    linalg::register(module)?;
+    masked::register(module)?;
+    methods::register(module)?;
+    pool::register(module)?;
+    random::register(module)?;
+    ranges::register(module)?;
+    resize::register(module)?;
+    Ok(())
 }

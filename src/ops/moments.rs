@@ -1,21 +1,20 @@
-//! Variance and standard deviation over dimensions.
+//! Variance, standard deviation and norms over dimensions.
 
-use burn_backend::ops::FloatTensorOps;
-use burn_dispatch::Dispatch;
-use burn_std::Scalar as BurnScalar;
 use pyo3::prelude::*;
 
+use super::elementwise::Arg;
+use super::extreme::winners;
 use super::fold::fold;
 use super::operand::Scalar;
 use super::reduce::{self, Shape, dims_of};
 use super::views::DimArg;
-use super::{creation, elementwise};
+use super::{creation, elementwise, movement};
 use crate::autograd::{Record, grads};
-use crate::dtype::{DType, Kind};
+use crate::dtype::Kind;
 use crate::error::{self, Result};
 use crate::kernels::reducers::Fold;
+use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
-use crate::tensor::{Tensor, device_view};
 
 fn check(op: &str, x: &Tensor) -> Result<()> {
     if x.kind() == Kind::Float {
@@ -61,15 +60,57 @@ pub fn std(x: &Tensor, dims: &[usize], correction: f64, keepdim: bool) -> Result
 }
 
 /// `a / b`, and 0 (without a gradient) where `b` is 0.
-pub fn quiet_div(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let store = device_view::bool_store(b.device())?;
-    let zero = Tensor::compute("eq", &[&b.detached()], DType::Bool, move |mut values| {
-        Dispatch::float_equal_elem(values.swap_remove(0), BurnScalar::Float(0.0), store)
-    })?
-    .converted(b.dtype())?;
-    let one = creation::full(&[], Scalar::Int(1), b.dtype(), b.device())?;
-    let live = elementwise::sub(&one, &zero)?;
-    elementwise::mul(&elementwise::div(a, &elementwise::add(b, &zero)?)?, &live)
+fn quiet_div(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let zero = elementwise::eq(b, 0)?;
+    let below = elementwise::select(&zero, Arg::from(1), Arg::from(b))?;
+    elementwise::select(&zero, Arg::from(0), Arg::from(&elementwise::div(a, &below)?))
+}
+
+/// The p-norm over `dims`.
+pub fn norm(x: &Tensor, p: f64, dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    check("norm", x)?;
+    let count: usize = dims.iter().map(|&dim| x.size(dim)).product();
+    if count == 0 && (p.is_infinite() || p < 0.0) {
+        return error::runtime(format!(
+            "norm: cannot compute the {p} norm of no elements, because the operation does not have an identity"
+        ));
+    }
+    let out = fold("norm", Fold::Norm(p), x, dims, keepdim)?;
+    if let Some(record) = Record::new("LinalgVectorNormBackward0", &[x]) {
+        let (shape, dims) = (Shape::new(x, dims), dims.to_vec());
+        record.save(x).save_outputs().finish(&out, move |c| {
+            let (x, out) = (c.saved(0)?, shape.keep(c.saved(1)?)?);
+            grads([Some(norm_slope(x, &out, &shape.keep(&c.grad()?)?, p, &dims)?)])
+        });
+    }
+    Ok(out)
+}
+
+fn norm_slope(x: &Tensor, out: &Tensor, grad: &Tensor, p: f64, dims: &[usize]) -> Result<Tensor> {
+    let power = |base: &Tensor, exponent: f64| elementwise::pow_args(Arg::Tensor(base), Arg::from(exponent));
+    let size = || elementwise::abs(x);
+    if p == 0.0 {
+        return creation::zeros(&x.shape(), x.dtype(), x.device());
+    }
+    if p == 1.0 {
+        return elementwise::mul(&elementwise::sign(x)?, grad);
+    }
+    if p == 2.0 {
+        return elementwise::mul(x, &quiet_div(grad, out)?);
+    }
+    if p.is_infinite() {
+        let share = winners(&size()?, &movement::expand(out, &x.shape())?, dims)?;
+        return elementwise::mul(&elementwise::mul(&elementwise::sign(x)?, grad)?, &share);
+    }
+    let direction = if p < 1.0 {
+        let steep = elementwise::mul(&elementwise::sign(x)?, &power(&size()?, p - 1.0)?)?;
+        elementwise::select(&elementwise::eq(x, 0)?, Arg::from(0), Arg::Tensor(&steep))?
+    } else if p < 2.0 {
+        elementwise::mul(&elementwise::sign(x)?, &power(&size()?, p - 1.0)?)?
+    } else {
+        elementwise::mul(x, &power(&size()?, p - 2.0)?)?
+    };
+    elementwise::mul(&direction, &quiet_div(grad, &power(out, p - 1.0)?)?)
 }
 
 #[pymethods]
@@ -84,5 +125,11 @@ impl PyTensor {
     fn _std(&self, dim: Option<DimArg>, correction: f64, keepdim: bool) -> Result<Tensor> {
         let dims = dims_of("std", dim.as_ref(), self.tensor.rank())?;
         std(&self.tensor, &dims, correction, keepdim)
+    }
+
+    /// The p-norm over `dim`.
+    fn _norm(&self, p: f64, dim: Option<DimArg>, keepdim: bool) -> Result<Tensor> {
+        let dims = dims_of("norm", dim.as_ref(), self.tensor.rank())?;
+        norm(&self.tensor, p, &dims, keepdim)
     }
 }

@@ -1,14 +1,13 @@
 //! Sums, means and truth over dimensions, with their rules.
 
-use burn_backend::ops::FloatTensorOps;
-use burn_dispatch::Dispatch;
 use pyo3::prelude::*;
 
+use super::elementwise::Arg;
 use super::fold::fold;
 pub use super::fold::reduced_shape;
 use super::operand::Scalar;
 use super::views::DimArg;
-use super::{creation, elementwise, extreme, movement};
+use super::{creation, elementwise, movement};
 use crate::autograd::{Record, grads};
 use crate::dtype::{DType, DTypeArg, default_dtype};
 use crate::error::{self, Result};
@@ -111,8 +110,9 @@ fn nansum(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
     if let Some(record) = Record::new("NansumBackward0", &[x]) {
         let shape = Shape::new(x, dims);
         record.save(x).finish(&out, move |c| {
-            let number = extreme::same(c.saved(0)?, c.saved(0)?, false)?;
-            grads([Some(elementwise::mul(&shape.restore(&c.grad()?)?, &number)?)])
+            let grad = shape.restore(&c.grad()?)?;
+            let bad = elementwise::ne(c.saved(0)?, c.saved(0)?)?;
+            grads([Some(elementwise::select(&bad, Arg::from(0), Arg::from(&grad))?)])
         });
     }
     Ok(out)
@@ -127,30 +127,20 @@ pub fn logsumexp(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
         let peak = if x.numel() == 0 {
             creation::zeros(&shape.kept, x.dtype(), x.device())?
         } else {
-            extreme::finite_or_zero(&fold("logsumexp", Fold::Max, &x, dims, true)?)?
+            let peak = fold("logsumexp", Fold::Max, &x, dims, true)?;
+            let infinite = elementwise::eq(&elementwise::abs(&peak)?, f64::INFINITY)?;
+            elementwise::select(&infinite, Arg::from(0), Arg::from(&peak))?
         };
-        let total = sum(&exp(&elementwise::sub(&x, &peak)?)?, dims, true)?;
-        elementwise::add(&log(&total)?, &peak)?.reshaped(&reduced_shape(&shape.full, dims, keepdim))?
+        let total = sum(&elementwise::exp(&elementwise::sub(&x, &peak)?)?, dims, true)?;
+        elementwise::add(&elementwise::log(&total)?, &peak)?.reshaped(&reduced_shape(&shape.full, dims, keepdim))?
     };
     if let Some(record) = Record::new("LogsumexpBackward0", &[x]) {
         record.save(x).save_outputs().finish(&out, move |c| {
-            let share = exp(&elementwise::sub(c.saved(0)?, &shape.keep(c.saved(1)?)?)?)?;
+            let share = elementwise::exp(&elementwise::sub(c.saved(0)?, &shape.keep(c.saved(1)?)?)?)?;
             grads([Some(elementwise::mul(&shape.keep(&c.grad()?)?, &share)?)])
         });
     }
     Ok(out)
-}
-
-pub fn exp(x: &Tensor) -> Result<Tensor> {
-    let out = Tensor::compute("exp", &[x], x.dtype(), |mut values| Dispatch::float_exp(values.swap_remove(0)))?;
-    if let Some(record) = Record::new("ExpBackward0", &[x]) {
-        record.save_outputs().finish(&out, |c| grads([Some(elementwise::mul(&c.grad()?, c.saved(0)?)?)]));
-    }
-    Ok(out)
-}
-
-fn log(x: &Tensor) -> Result<Tensor> {
-    Tensor::compute("log", &[x], x.dtype(), |mut values| Dispatch::float_log(values.swap_remove(0)))
 }
 
 /// `any` and `all`: booleans, but uint8 for uint8 as in torch.

@@ -23,19 +23,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Tensor {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match object.cast::<PyTensor>() {
-            Ok(found) => Ok(found.get().tensor.clone()),
+            Ok(found) => {
+                let tensor = &found.get().tensor;
+                tensor.meet(&found);
+                Ok(tensor.clone())
+            }
             Err(_) => Err(PyTypeError::new_err(format!("expected a Tensor, got {}", object.get_type().name()?))),
         }
-    }
-}
-
-impl<'py> IntoPyObject<'py> for Tensor {
-    type Target = PyTensor;
-    type Output = Bound<'py, PyTensor>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        Bound::new(py, PyTensor { tensor: self })
     }
 }
 

@@ -1,8 +1,11 @@
 //! The tensor handle: a storage seen through a geometry, with its place in the autograd graph.
 
+pub mod attributes;
 pub mod class;
 pub mod device_view;
+pub mod dlpack;
 pub mod geometry;
+pub mod identity;
 pub mod indexing;
 pub mod numpy;
 pub mod prim;
@@ -34,6 +37,7 @@ pub struct Tensor(Arc<Inner>);
 pub struct Inner {
     core: RwLock<Core>,
     meta: RwLock<Meta>,
+    face: identity::Face,
 }
 
 /// What `x.data = y` replaces as a whole.
@@ -50,7 +54,8 @@ impl Tensor {
     }
 
     pub fn from_core(core: Core) -> Self {
-        Self(Arc::new(Inner { core: RwLock::new(core), meta: RwLock::new(Meta::default()) }))
+        let (core, meta) = (RwLock::new(core), RwLock::new(Meta::default()));
+        Self(Arc::new(Inner { core, meta, face: identity::Face::default() }))
     }
 
     pub fn core(&self) -> RwLockReadGuard<'_, Core> {
@@ -65,6 +70,11 @@ impl Tensor {
 
     pub fn meta(&self) -> &RwLock<Meta> {
         &self.0.meta
+    }
+
+    /// Where the Python object of this tensor is remembered.
+    pub fn face(&self) -> &identity::Face {
+        &self.0.face
     }
 
     pub fn shape(&self) -> Dims {
@@ -235,6 +245,14 @@ impl Tensor {
         crate::check::allocation(numel.saturating_mul(dtype.size()))?;
         let buffer = Buffer::zeroed(numel * dtype.size())?;
         Ok(Self::new(Storage::cpu(buffer), Geometry::contiguous(shape), dtype))
+    }
+
+    /// As `uninit`, with the address of the first element, for kernels that are called often.
+    pub fn uninit_with_pointer(shape: &[usize], dtype: DType) -> Result<(Self, *mut u8)> {
+        let numel = geometry::checked_numel(shape)?;
+        let buffer = Buffer::uninit(numel * dtype.size())?;
+        let pointer = buffer.pointer();
+        Ok((Self::new(Storage::cpu(buffer), Geometry::contiguous(shape), dtype), pointer))
     }
 
     /// Writes `value` (same shape after expansion, any dtype, same device) into this tensor's memory.

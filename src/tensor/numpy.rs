@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 use super::Tensor;
 use super::class::PyTensor;
-use super::geometry::{Geometry, checked_numel};
+use super::geometry::{Geometry, MAX_RANK, checked_numel};
 use super::storage::{Buffer, Data, Storage};
 use crate::device::Device;
 use crate::dtype::DType;
@@ -19,8 +19,9 @@ use crate::error::{self, Error, Result};
 pub fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let modules = object.py().import("sys")?.getattr("modules")?;
     match modules.cast::<PyDict>()?.get_item("numpy")? {
-        Some(numpy) => object.is_instance(&numpy.getattr("ndarray")?),
-        None => Ok(false),
+        // `sys.modules["numpy"] = None` is how a program forbids the import.
+        Some(numpy) if !numpy.is_none() => object.is_instance(&numpy.getattr("ndarray")?),
+        _ => Ok(false),
     }
 }
 
@@ -54,6 +55,9 @@ pub unsafe fn over_foreign(
     owner: Box<dyn std::any::Any + Send + Sync>,
 ) -> Result<Tensor> {
     let geometry = Geometry { shape: shape.into(), strides: strides.into(), offset: 0 };
+    if shape.len() > MAX_RANK {
+        return error::shape(format!("{} dimensions are too many; tensors have at most {MAX_RANK}", shape.len()));
+    }
     if checked_numel(shape)? == 0 {
         // Nothing is shared, and the pointer may be null.
         let empty = Tensor::uninit(shape, dtype)?;

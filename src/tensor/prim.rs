@@ -1,8 +1,9 @@
 //! burn's movement functions by kind: the one place that chooses between `float_`, `int_` and `bool_`.
 
+use burn_backend::TensorMetadata;
 use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
-use burn_std::{BoolStore, IndexingUpdateOp, IntDType, Scalar, Shape, Slice};
+use burn_std::{BoolStore, DType, IndexingUpdateOp, IntDType, Scalar, Shape, Slice};
 use paste::paste;
 
 use crate::dtype::Kind;
@@ -56,9 +57,13 @@ pub fn put_flat(kind: Kind, tensor: DispatchTensor, indices: DispatchTensor, val
         Kind::Int => Dispatch::int_select_assign(tensor, 0, indices, value, update),
         // burn only offers "or" for booleans, so the assignment is made on integers.
         Kind::Bool => {
+            let store = match tensor.dtype() {
+                DType::Bool(store) => store,
+                _ => BoolStore::Native,
+            };
             let integers = |tensor| Dispatch::bool_into_int(tensor, IntDType::I32);
             let put = Dispatch::int_select_assign(integers(tensor), 0, indices, integers(value), update);
-            Dispatch::int_not_equal_elem(put, Scalar::Int(0), BoolStore::Native)
+            Dispatch::int_not_equal_elem(put, Scalar::Int(0), store)
         }
     }
 }

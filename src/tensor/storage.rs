@@ -1,8 +1,8 @@
 //! The memory under tensors: bytes on the CPU, a replaceable burn value on a GPU; aliases share one storage.
 
 use std::mem::MaybeUninit;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use burn_dispatch::DispatchTensor;
 use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty, Bytes};
@@ -29,10 +29,30 @@ pub enum Data {
 }
 
 /// CPU memory that Flex reads through `bytes` and our kernels write through `pointer`.
-#[derive(Clone)]
 pub struct Buffer {
-    bytes: Arc<Bytes>,
+    origin: Origin,
     pointer: *mut u8,
+    length: usize,
+}
+
+/// Who allocated the memory.
+enum Origin {
+    /// Ours: a single small allocation; what burn sees of it is made when burn first asks.
+    Own {
+        memory: Arc<[MaybeUninit<u128>]>,
+        lent: OnceLock<Arc<Bytes>>,
+    },
+    Burn(Arc<Bytes>),
+}
+
+/// Bytes up to which a result is one allocation that cannot fail gracefully.
+const SMALL: usize = 1 << 12;
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        // Both name one `Bytes`, so that burn never takes it for unshared and writes to it.
+        Self { origin: Origin::Burn(self.bytes().clone()), pointer: self.pointer, length: self.length }
+    }
 }
 
 // SAFETY: the pointer is into memory that `bytes` keeps alive; races between Python threads that write and
@@ -58,7 +78,20 @@ impl Buffer {
                 Arc::get_mut(&mut bytes).map_or(std::ptr::null_mut(), |unique| unique.as_mut_ptr())
             }
         };
-        Self { bytes, pointer }
+        Self { length: bytes.len(), origin: Origin::Burn(bytes), pointer }
+    }
+
+    /// Memory for a result that is about to be written whole.
+    pub fn uninit(length: usize) -> Result<Self> {
+        if length > SMALL {
+            return Self::zeroed(length);
+        }
+        let mut memory = Arc::<[u128]>::new_uninit_slice(length.div_ceil(size_of::<u128>()).max(1));
+        let pointer = match Arc::get_mut(&mut memory) {
+            Some(unique) => unique.as_mut_ptr().cast(),
+            None => return error::runtime("a fresh allocation is already shared"),
+        };
+        Ok(Self { origin: Origin::Own { memory, lent: OnceLock::new() }, pointer, length })
     }
 
     pub fn zeroed(length: usize) -> Result<Self> {
@@ -79,11 +112,26 @@ impl Buffer {
         let controller = Foreign { pointer, length, _owner: owner };
         // SAFETY: the caller vouches for `length` initialized bytes.
         let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
-        Self { bytes: Arc::new(bytes), pointer }
+        Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length }
     }
 
     pub fn bytes(&self) -> &Arc<Bytes> {
-        &self.bytes
+        match &self.origin {
+            Origin::Burn(bytes) => bytes,
+            Origin::Own { memory, lent } => lent.get_or_init(|| {
+                let owner = Box::new(memory.clone());
+                let controller = Foreign { pointer: self.pointer, length: self.length, _owner: owner };
+                // SAFETY: the kernel that asked for the memory has written it; `owner` keeps it alive.
+                Arc::new(unsafe { Bytes::from_controller(Box::new(controller), self.length) })
+            }),
+        }
+    }
+
+    fn is_unshared(&self) -> bool {
+        match &self.origin {
+            Origin::Burn(bytes) => Arc::strong_count(bytes) == 1,
+            Origin::Own { lent, .. } => lent.get().is_none_or(|bytes| Arc::strong_count(bytes) == 1),
+        }
     }
 
     pub fn pointer(&self) -> *mut u8 {
@@ -91,7 +139,7 @@ impl Buffer {
     }
 
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.length
     }
 }
 
@@ -167,7 +215,7 @@ impl Storage {
 
     pub fn is_unshared(&self) -> bool {
         let sole = match &self.0.data {
-            Data::Cpu(buffer) => Arc::strong_count(&buffer.bytes) == 1,
+            Data::Cpu(buffer) => buffer.is_unshared(),
             Data::Device(cell) => Arc::strong_count(cell) == 1,
         };
         sole && Arc::strong_count(&self.0) == 1

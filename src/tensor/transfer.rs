@@ -47,6 +47,7 @@ impl Tensor {
             self.check_fits_int32(device)?;
         }
         let physical = match stored {
+            BurnDType::Bool(burn_std::BoolStore::U32) => DType::U32,
             BurnDType::Bool(_) => DType::Bool,
             other => DType::from_burn(other)?,
         };
@@ -56,11 +57,7 @@ impl Tensor {
         let burn = device.burn()?;
         let value = guard::detached(|| {
             guard::run("to", || {
-                let plain = match stored {
-                    BurnDType::Bool(_) => BurnDType::Bool(burn_std::BoolStore::Native),
-                    other => other,
-                };
-                let data = TensorData::from_bytes_vec(bytes, shape, plain);
+                let data = TensorData::from_bytes_vec(bytes, shape, stored);
                 match dtype.kind() {
                     Kind::Bool => Dispatch::bool_from_data(data, &burn),
                     Kind::Int => Dispatch::int_from_data(data, &burn),

@@ -65,8 +65,27 @@ def test_logcumsumexp_far_out() -> None:
     check_error(lambda lib, x: lib.logcumsumexp(x, 0), np.arange(3))
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_diff(n: int, dim: int) -> None:
+    check_op(lambda lib, x: lib.diff(x, n, dim), MATRIX)
+    check_op(lambda lib, x, a: lib.diff(x, n, dim, prepend=a, append=a), MATRIX, MATRIX)
+    check_op(lambda lib, x: x.diff(n, dim), MATRIX > 0)
+
+
+def test_trapezoid() -> None:
+    x = np.array([1.0, 2.0, 4.0, 8.0])
+    check_op(lambda lib, y: [lib.trapezoid(y), lib.trapz(y, dx=0.5, dim=0), lib.cumulative_trapezoid(y)], MATRIX)
+    check_op(lambda lib, y, x: [lib.trapezoid(y, x), lib.cumulative_trapezoid(y, x)], MATRIX, x)
+    check_op(lambda lib, y, x: lib.trapezoid(y, x, dim=0), MATRIX, x[:3])
+    check_op(lambda lib, y, x: lib.trapezoid(y, x), MATRIX, MATRIX.cumsum(1))
+    check_op(lambda lib, y: lib.trapezoid(y), np.zeros((2, 0)))
+    check_error(lambda lib, y, x: lib.trapezoid(y, x), MATRIX, x[:3])
+
+
 def test_errors() -> None:
     check_error(lambda lib, x: x.cumsum(2), MATRIX, same_class=True)
+    check_error(lambda lib, x: lib.diff(x), np.float64(1.0))
 
 
 @pytest.mark.parametrize("shape", [(70001,), (3, 30001), (30001, 3)])
@@ -74,3 +93,8 @@ def test_large(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(3).integers(-3, 4, shape).astype("float64")
     for dim in range(len(shape)):
         check_op(lambda lib, x, dim=dim: [x.cumsum(dim), *x.cummax(dim)], x, grad=False)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "logcumsumexp"])
+def test_on_wgpu(name: str) -> None:
+    check_op(lambda lib, x: getattr(lib, name)(x, 1), MATRIX, devices=["wgpu"], rtol=1e-4)

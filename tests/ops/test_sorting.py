@@ -52,6 +52,7 @@ def test_second_derivatives(name: str) -> None:
 def test_scalars() -> None:
     x = Case(np.float64(3.0))
     check_op(lambda lib, x: [*x.sort(), *x.topk(1), *x.kthvalue(1), *x.median(0), *x.mode(), x.argsort()], x)
+    check_op(lambda lib, x: [*lib.unique(x, return_inverse=True, return_counts=True)], x, grad=False)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
@@ -71,6 +72,39 @@ def test_median_of_all_and_of_nan() -> None:
     check_error(lambda lib, x: x.kthvalue(0), DISTINCT, same_class=True)
     check_error(lambda lib, x: x.kthvalue(5), DISTINCT, same_class=True)
     check_error(lambda lib, x: x.median(0), np.zeros((0, 2)), same_class=True)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])
+@pytest.mark.parametrize("keepdim", [True, False])
+def test_quantile(interpolation: str, keepdim: bool) -> None:
+    options = {"interpolation": interpolation, "keepdim": keepdim}
+    for q in (0.0, 0.3, 0.5, 1.0):
+        check_op(lambda lib, x, q=q: [lib.quantile(x, q, **options), x.nanquantile(q, 1, **options)], DISTINCT)
+    points = Case([0.1, 0.6, 0.9], "float64", requires_grad=False)
+    for dim in (None, 0, 1, -1):
+        check_op(lambda lib, x, q, dim=dim: lib.quantile(x, q, dim, **options), DISTINCT, points)
+        x = np.where(DISTINCT > 20, NAN, DISTINCT)
+        check_op(lambda lib, x, q, dim=dim: lib.quantile(x, q, dim, **options), x, points, grad=False)
+        check_op(lambda lib, x, q, dim=dim: lib.nanquantile(x, q, dim, **options), x, points, grad=False)
+
+
+def test_quantile_errors() -> None:
+    check_error(lambda lib, x: x.quantile(1.5), DISTINCT, same_class=True)
+    check_error(lambda lib, x: x.quantile(0.5), np.arange(3), same_class=True)
+    check_error(lambda lib, x: x.quantile(0.5, interpolation="cubic"), DISTINCT, same_class=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_unique(data: st.DataObject) -> None:
+    dtype = data.draw(st.sampled_from([dtype for dtype in DTYPES if "float16" not in dtype and "bfloat" not in dtype]))
+    array = RNG.integers(0, 3, data.draw(shapes(max_rank=3, min_size=1))).astype(dtype)
+    dim = data.draw(st.none() | dims(array.ndim)) if array.ndim else None
+    both = {"return_inverse": True, "return_counts": True, "dim": dim}
+    x = Case(array, requires_grad=False)
+    check_op(lambda lib, x: lib.unique(x, **both), x)
+    check_op(lambda lib, x: lib.unique_consecutive(x, **both), x)
+    check_op(lambda lib, x: [x.unique(), x.unique(return_counts=True), x.unique_consecutive()], x)
 
 
 @settings(max_examples=60, deadline=None)
@@ -103,6 +137,10 @@ def test_searchsorted_options() -> None:
 def test_histc_and_histogram(dtype: str) -> None:
     x = Case(RNG.standard_normal((5, 7)), dtype, requires_grad=False)
     check_op(lambda lib, x: [lib.histc(x), x.histc(5), lib.histc(x, 4, -1, 1)], x)
+    check_op(lambda lib, x: lib.histogram(x, 5), x)
+    check_op(lambda lib, x: lib.histogram(x, 4, range=(-1.0, 1.0), density=True), x, rtol=1e-5)
+    edges = Case([-2.0, -0.5, 0.0, 3.0], dtype, requires_grad=False)
+    check_op(lambda lib, x, e: x.histogram(e, weight=x * x), x, edges, rtol=1e-5)
     check_op(lambda lib, x: lib.histc(x, 3), Case([2.0, 2.0], dtype, requires_grad=False))
     check_error(lambda lib, x: lib.histc(x, 0), x)
     check_error(lambda lib, x: lib.histc(x, 3), np.array([NAN, 1.0]))
@@ -124,8 +162,24 @@ def test_bincount_errors() -> None:
     check_error(lambda lib, x: lib.bincount(x, minlength=-1), np.arange(2), same_class=True)
 
 
+@pytest.mark.parametrize("invert", [True, False])
+def test_isin(invert: bool) -> None:
+    options = {"invert": invert}
+    check_op(lambda lib, x, y: lib.isin(x, y, **options), RNG.integers(0, 9, (3, 4)), np.array([1, 5, 7]))
+    check_op(lambda lib, x, y: lib.isin(x, y, **options), np.array([1.0, 0.5, 2.0]), np.array([1, 2]), grad=False)
+    check_op(lambda lib, x: [lib.isin(x, 2, **options), lib.isin(3, x, **options)], np.array([1, 2]))
+
+
 @pytest.mark.parametrize("shape", [(70001,), (3, 40001), (40001, 3)])
 def test_large(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(4).integers(0, 1000, shape).astype("float32")
     for dim in range(len(shape)):
         check_op(lambda lib, x, dim=dim: [*lib.sort(x, dim=dim, stable=True), x.topk(3, dim).values], x, grad=False)
+    check_op(lambda lib, x: lib.unique(x, return_inverse=True, return_counts=True), x, grad=False)
+
+
+@pytest.mark.parametrize("name", ["sort", "topk", "kthvalue", "median", "unique"])
+def test_on_wgpu(name: str) -> None:
+    arguments = (2,) if name in ("topk", "kthvalue") else () if name == "unique" else (1,)
+    x = Case(DISTINCT, "float32", requires_grad=name != "unique")
+    check_op(lambda lib, x: getattr(lib, name)(x, *arguments), x, devices=["wgpu"])

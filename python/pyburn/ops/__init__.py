@@ -1,43 +1,116 @@
 """torch's functions by family; each family's `METHODS` are attached to Tensor here."""
 
-from pyburn.ops import (
-    creation,
-    cumulative,
-    indexing,
-    joining,
-    moments,
-    movement,
-    padding,
-    reduce,
-    search,
-    sorting,
+from pyburn.ops import activation as _activation
+from pyburn.ops import arithmetic as _arithmetic
+from pyburn.ops import bitwise as _bitwise
+from pyburn.ops import compare as _compare
+from pyburn.ops import conv as _conv
+from pyburn.ops import creation as _creation
+from pyburn.ops import cumulative as _cumulative
+from pyburn.ops import einsum as _einsum
+from pyburn.ops import indexing as _indexing
+from pyburn.ops import interop as _interop
+from pyburn.ops import joining as _joining
+from pyburn.ops import linalg as _linalg
+from pyburn.ops import moments as _moments
+from pyburn.ops import movement as _movement
+from pyburn.ops import norm as _norm
+from pyburn.ops import padding as _padding
+from pyburn.ops import pool as _pool
+from pyburn.ops import query as _query
+from pyburn.ops import random as _random
+from pyburn.ops import ranges as _ranges
+from pyburn.ops import reduce as _reduce
+from pyburn.ops import resize as _resize
+from pyburn.ops import search as _search
+from pyburn.ops import sorting as _sorting
+from pyburn.ops import trigonometry as _trigonometry
+from pyburn.ops import unary as _unary
+from pyburn.ops._methods import attach as _attach
+from pyburn.ops.activation import *
+from pyburn.ops.arithmetic import *
+from pyburn.ops.bitwise import *
+from pyburn.ops.compare import *
+from pyburn.ops.conv import *
+from pyburn.ops.creation import *
+from pyburn.ops.cumulative import *
+from pyburn.ops.einsum import *
+from pyburn.ops.indexing import *
+from pyburn.ops.interop import *
+from pyburn.ops.joining import *
+from pyburn.ops.linalg import *
+from pyburn.ops.moments import *
+from pyburn.ops.movement import *
+from pyburn.ops.norm import *
+from pyburn.ops.padding import pad
+from pyburn.ops.pool import *
+from pyburn.ops.query import *
+from pyburn.ops.random import *
+from pyburn.ops.ranges import *
+from pyburn.ops.reduce import *
+from pyburn.ops.resize import *
+from pyburn.ops.search import *
+from pyburn.ops.sorting import *
+from pyburn.ops.trigonometry import *
+from pyburn.ops.unary import *
+
+# A family adds itself here: its import above, its names and its methods below.
+_FAMILIES = (
+    _activation,
+    _arithmetic,
+    _bitwise,
+    _compare,
+    _conv,
+    _creation,
+    _cumulative,
+    _einsum,
+    _indexing,
+    _interop,
+    _joining,
+    _linalg,
+    _moments,
+    _movement,
+    _norm,
+    _padding,
+    _pool,
+    _query,
+    _random,
+    _ranges,
+    _reduce,
+    _resize,
+    _search,
+    _sorting,
+    _trigonometry,
+    _unary,
 )
-from pyburn.ops._methods import attach
-from pyburn.ops.creation import *  # noqa: F403
-from pyburn.ops.cumulative import *  # noqa: F403
-from pyburn.ops.indexing import *  # noqa: F403
-from pyburn.ops.joining import *  # noqa: F403
-from pyburn.ops.moments import *  # noqa: F403
-from pyburn.ops.movement import *  # noqa: F403
-from pyburn.ops.padding import pad  # noqa: F401
-from pyburn.ops.reduce import *  # noqa: F403
-from pyburn.ops.search import *  # noqa: F403
-from pyburn.ops.sorting import *  # noqa: F403
 
-# Families append themselves here: import the module, star-import its public names, add it to FAMILIES.
+__all__: list[str] = []
+__all__ += _activation.__all__
+__all__ += _arithmetic.__all__
+__all__ += _bitwise.__all__
+__all__ += _compare.__all__
+__all__ += _conv.__all__
+__all__ += _creation.__all__
+__all__ += _cumulative.__all__
+__all__ += _einsum.__all__
+__all__ += _indexing.__all__
+__all__ += _interop.__all__
+__all__ += _joining.__all__
+__all__ += _linalg.__all__
+__all__ += _moments.__all__
+__all__ += _movement.__all__
+__all__ += _norm.__all__
+__all__ += _pool.__all__
+__all__ += _query.__all__
+__all__ += _random.__all__
+__all__ += _ranges.__all__
+__all__ += _reduce.__all__
+__all__ += _resize.__all__
+__all__ += _search.__all__
+__all__ += _sorting.__all__
+__all__ += _trigonometry.__all__
+__all__ += _unary.__all__
+__all__ += ["pad"]
 
-FAMILIES: tuple[object, ...] = (
-    creation,
-    cumulative,
-    indexing,
-    joining,
-    moments,
-    movement,
-    padding,
-    reduce,
-    search,
-    sorting,
-)
-
-for _family in FAMILIES:
-    attach(_family)  # type: ignore[arg-type]
+for _family in _FAMILIES:
+    _attach(_family)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn import _core
-from pyburn._core import Tensor, from_numpy
+from pyburn._core import Tensor
 from pyburn._formats import layout as Layout
 from pyburn._formats import memory_format as MemoryFormat
 from pyburn._formats import preserve_format
@@ -15,7 +15,7 @@ from pyburn.ops._methods import write_out
 __all__ = [
     "empty",
     "empty_like",
-    "from_numpy",
+    "empty_strided",
     "full",
     "full_like",
     "ones",
@@ -61,8 +61,7 @@ def tensor(
                 [3., 4.]])
 
     Differs from torch:
-        Copying a tensor gives no warning, tensors with dimensions may stand inside lists, and an empty list next to
-        one that is not is an error.
+        Copying a tensor gives no warning, and an empty list next to one that is not is an error.
     """
     return _core._tensor(data, dtype, device, requires_grad)
 
@@ -314,6 +313,26 @@ def full_like(
     """
     value: Number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return _like("full_like", input, value, dtype, device, requires_grad, memory_format)
+
+
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: _core.dtype | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with the given sizes and strides whose values are not meant to be read.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+    return _core._empty_strided(size, stride, dtype, device, requires_grad)
 
 
 def scalar_tensor(

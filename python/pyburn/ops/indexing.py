@@ -455,18 +455,16 @@ def embedding(
 
 def _renorm(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scales the rows in use down to `max_norm`, outside the graph."""
-    from pyburn.autograd import no_grad
-
     used = sorted(set(input._integers()))
     if not used:
         return
     if used[0] < 0 or used[-1] >= weight.shape[0]:
         raise IndexError(f"embedding: index out of range in self: rows {used[0]}..{used[-1]} of {weight.shape[0]}")
-    with no_grad():
-        rows: Any = weight.detach()._take_dim(0, used)
-        norms = rows.abs().pow(norm_type).sum(1, keepdim=True).pow(1.0 / norm_type)
-        scale = (max_norm / (norms + 1e-7)).clamp(max=1.0)
-        weight[(rows.new_tensor(used, dtype=input.dtype),)] = rows * scale
+    held = weight.detach()
+    rows: Any = held._take_dim(0, used)
+    norms = rows.abs().pow(norm_type).sum(1, keepdim=True).pow(1.0 / norm_type)
+    scale = (max_norm / (norms + 1e-7)).clamp(max=1.0)
+    held[(rows.new_tensor(used, dtype=input.dtype),)] = rows * scale
 
 
 def __contains__(self: Tensor, element: Any) -> bool:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out
 
-__all__ = ["logsumexp", "std", "std_mean", "var", "var_mean"]
+__all__ = ["dist", "logsumexp", "norm", "std", "std_mean", "var", "var_mean"]
 
-METHODS = ("std", "var")
+METHODS = ("dist", "norm", "std", "var")
 
 Number = bool | int | float
 Dims = int | Sequence[int] | None
 
 
-def _arguments(
-    dim: Dims | bool, unbiased: bool | None, correction: Number | None
-) -> tuple[int | Sequence[int], float]:
+def _arguments(dim: Dims | bool, unbiased: bool | None, correction: Number | None) -> tuple[int | Sequence[int], float]:
     """The dimensions (none for all) and the correction, from torch's three ways to give them."""
     if isinstance(dim, bool):
         # var(True) means var(unbiased=True).
@@ -154,3 +153,59 @@ def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *,
         tensor(0.6931)
     """
     return write_out(out, input.logsumexp(dim, keepdim))
+
+
+def norm(
+    input: Tensor,
+    p: Number | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: _core.dtype | None = None,
+) -> Tensor:
+    """The p-norm over `dim`: the p-th root of the sum of p-th powers of absolute values.
+
+    Args:
+        input: A float tensor.
+        p: The power; `inf` and `-inf` mean the greatest and least absolute value, 0 the count of what is not zero,
+            "fro" is 2.
+        dim: One dimension or several; None means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        out: Where to write the result.
+        dtype: What to convert the input to first.
+
+    Differs from torch:
+        The nuclear norm, p="nuc", is not there yet.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.norm(pyburn.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    if p == "nuc":
+        raise NotImplementedError(
+            "norm: p='nuc' needs singular values, which pyburn does not compute yet; "
+            "use numpy.linalg.norm(x.numpy(), 'nuc')"
+        )
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm: p must be a number or 'fro', got {p!r}")
+    power = 2.0 if p is None or isinstance(p, str) else float(p)
+    return write_out(out, input._norm(power, dim, keepdim))
+
+
+def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+    """The p-norm of the difference of two tensors.
+
+    Args:
+        input: The first tensor.
+        other: The second tensor; the two broadcast.
+        p: The power, as for :func:`norm`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.dist(pyburn.tensor([0.0, 0.0]), pyburn.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
+    return (input - other)._norm(float(p), None, False)

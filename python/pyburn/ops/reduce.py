@@ -20,12 +20,13 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "nanmean",
     "nansum",
     "prod",
     "sum",
 ]
 
-METHODS = ("aminmax", "max", "min", "nansum")
+METHODS = ("aminmax", "max", "min", "nanmean", "nansum")
 
 Dims = int | Sequence[int] | None
 
@@ -106,6 +107,34 @@ def mean(
         tensor([1.5000, 3.5000])
     """
     return write_out(out, input.mean(dim, keepdim, dtype=dtype))
+
+
+def nanmean(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: _core.dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean over `dim` of what is not NaN.
+
+    Args:
+        input: A float tensor.
+        dim: One dimension or several; None means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        dtype: What to convert the input to first.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nanmean(pyburn.tensor([1.0, float("nan"), 3.0]))
+        tensor(2.)
+    """
+    if not input.is_floating_point():
+        raise _core.DTypeError(f"nanmean: expected input to have floating point dtype, got {input.dtype}")
+    count = input.detach().isnan().logical_not().sum(dim, keepdim)
+    return write_out(out, input._nansum(dim, keepdim, dtype=dtype) / count)
 
 
 def prod(

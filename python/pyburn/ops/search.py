@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pyburn import _core
+from pyburn import _core, return_types
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import write_out, write_outs
+from pyburn.ops.creation import tensor
+from pyburn.ops.ranges import linspace
 
-__all__ = ["bincount", "bucketize", "histc", "searchsorted"]
+__all__ = ["bincount", "bucketize", "histc", "histogram", "isin", "searchsorted"]
+
+METHODS = ("histogram",)
 
 Number = bool | int | float
 
@@ -96,6 +100,50 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
     return write_out(out, input.histc(bins, min, max))
 
 
+def histogram(
+    input: Tensor,
+    bins: int | Tensor,
+    *,
+    range: tuple[float, float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> return_types.histogram:
+    """Counts of values between edges, and the edges, as a named tuple.
+
+    Args:
+        input: A float tensor.
+        bins: The number of equal bins, or the edges in rising order.
+        range: The range of equal bins; the data's by default.
+        weight: What each value counts.
+        density: Whether the result is scaled to integrate to 1.
+        out: Where to write the results.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.histogram(pyburn.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist
+        tensor([2., 1.])
+    """
+    if not input.is_floating_point():
+        raise _core.DTypeError(f"histogram: not implemented for {input.dtype}; convert with .float() first")
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError(
+            f"histogram: if weight tensor is provided it should have the same shape as the input tensor, "
+            f"got {tuple(weight.shape)} and {tuple(input.shape)}"
+        )
+    if isinstance(bins, Tensor):
+        edges = bins
+    else:
+        if bins <= 0:
+            raise RuntimeError(f"histogram: bins must be positive, got {bins}")
+        low, high = input.detach()._histogram_range() if range is None else range
+        edges = linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)
+    hist = input.detach()._histogram(edges, weight)
+    if density:
+        hist = hist / (hist.sum() * edges.diff())
+    return return_types.histogram(write_outs(out, (hist, edges)))
+
+
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights.
 
@@ -110,3 +158,34 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         tensor([1, 2, 0, 1])
     """
     return input.bincount(weights, minlength)
+
+
+def isin(
+    elements: Tensor | Number,
+    test_elements: Tensor | Number,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Whether each element is one of the test elements.
+
+    Args:
+        elements: A tensor or a number.
+        test_elements: A tensor or a number.
+        assume_unique: Accepted; it makes no difference here.
+        invert: Whether to ask the opposite.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))
+        tensor([False,  True, False])
+    """
+    if not isinstance(elements, Tensor):
+        device = test_elements.device if isinstance(test_elements, Tensor) else None
+        elements = tensor(elements, device=device)
+    if not isinstance(test_elements, Tensor):
+        test_elements = tensor(test_elements, device=elements.device)
+    found = elements.detach()._isin(test_elements.detach())
+    return write_out(out, found.logical_not() if invert else found)

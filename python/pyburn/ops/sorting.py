@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pyburn import return_types
+from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out, write_outs
+from pyburn.ops.creation import tensor
 
 __all__ = [
     "argsort",
@@ -13,8 +14,12 @@ __all__ = [
     "mode",
     "msort",
     "nanmedian",
+    "nanquantile",
+    "quantile",
     "sort",
     "topk",
+    "unique",
+    "unique_consecutive",
 ]
 
 METHODS = tuple(__all__)
@@ -186,3 +191,186 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Pair | Non
         tensor(2)
     """
     return return_types.mode(write_outs(out, input._mode(dim, keepdim)))
+
+
+def quantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The `q`-th quantiles along `dim`; NaN where there is one.
+
+    Args:
+        input: A float tensor.
+        q: A number between 0 and 1, or a vector of them, which becomes the first dimension.
+        dim: The dimension; None means all elements.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        interpolation: Between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.quantile(pyburn.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
+        tensor(1.5000)
+    """
+    return write_out(out, _quantile("quantile", input, q, dim, keepdim, interpolation, False))
+
+
+def nanquantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The `q`-th quantiles along `dim` of what is not NaN.
+
+    Args:
+        input: A float tensor.
+        q: A number between 0 and 1, or a vector of them, which becomes the first dimension.
+        dim: The dimension; None means all elements.
+        keepdim: Whether the reduced dimension stays, with size 1.
+        interpolation: Between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nanquantile(pyburn.tensor([0.0, float("nan"), 2.0]), 0.5)
+        tensor(1.)
+    """
+    return write_out(out, _quantile("nanquantile", input, q, dim, keepdim, interpolation, True))
+
+
+def _quantile_points(name: str, input: Tensor, q: float | Tensor) -> Tensor:
+    """`q` as a checked tensor."""
+    if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+        return tensor(q, dtype=input.dtype, device=input.device)
+    if q.dim() > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, got shape {tuple(q.shape)}")
+    if q.dtype != input.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor, got {q.dtype}")
+    if q.numel() and not bool(((q >= 0) & (q <= 1)).all()):
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    return q
+
+
+def _quantile(
+    name: str, input: Tensor, q: float | Tensor, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
+) -> Tensor:
+    if input.dtype not in (_core.float32, _core.float64):
+        raise _core.DTypeError(f"{name}() input tensor must be either float or double dtype, got {input.dtype}")
+    if input.numel() == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, got {interpolation!r}"
+        )
+    points = _quantile_points(name, input, q)
+    lines = input.reshape(-1) if dim is None or input.dim() == 0 else input.transpose(dim, -1)
+    ordered = lines._sort(-1, False)[0]
+    size = ordered.shape[-1]
+    bad = ordered.detach().isnan()
+    flat = points.reshape(-1)
+    if ignore_nan:
+        # All NaN: rank 0 shows it.
+        valid = (size - bad.sum(-1, keepdim=True)).to(input.dtype)
+        ranks = (flat * (valid - 1)).clamp(min=0)
+    else:
+        # A NaN is sorted to the end, so that the last rank shows it.
+        ranks = (flat * (size - 1)).expand(*ordered.shape[:-1], flat.numel())
+        ranks = ranks.masked_fill(bad.any(-1, keepdim=True), size - 1)
+    result = _between(ordered, ranks, interpolation)
+    if dim is None or input.dim() == 0:
+        shape = [1] * input.dim() if keepdim else []
+        return result.reshape([*points.shape, *shape])
+    result = result.unsqueeze(0).transpose(0, -1).squeeze(-1)
+    restored = result.unsqueeze(-1).transpose(-1, dim if dim < 0 else dim + 1)
+    restored = restored if keepdim else restored.squeeze(dim if dim < 0 else dim + 1)
+    return restored if points.dim() else restored.squeeze(0)
+
+
+def _between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+    """The values at fractional positions of sorted lines."""
+    if interpolation == "lower":
+        ranks = ranks.floor()
+    elif interpolation == "higher":
+        ranks = ranks.ceil()
+    elif interpolation == "nearest":
+        ranks = ranks.round()
+    below = ranks.long()
+    low = ordered.gather(-1, below)
+    if interpolation not in ("linear", "midpoint"):
+        return low
+    high = ordered.gather(-1, ranks.ceil().long())
+    return low.lerp(high, ranks - below if interpolation == "linear" else 0.5)
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Tensor | tuple[Tensor, ...]:
+    """The distinct elements in order, or the distinct slices along `dim`.
+
+    Args:
+        input: The tensor.
+        sorted: Whether the result must be in order; here it always is.
+        return_inverse: Whether to return, for each element, which of the results it is.
+        return_counts: Whether to return how often each result occurs.
+        dim: The dimension; None means single elements.
+
+    Returns:
+        The distinct values, then the inverse and the counts where they were asked for.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.unique(pyburn.tensor([3, 1, 3, 2]), return_counts=True)
+        (tensor([1, 2, 3]), tensor([1, 1, 2]))
+    """
+    return _distinct(input, dim, False, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Tensor | tuple[Tensor, ...]:
+    """The elements (or slices along `dim`) without those that equal the one before them.
+
+    Args:
+        input: The tensor.
+        return_inverse: Whether to return, for each element, which of the results it is.
+        return_counts: Whether to return how long each run is.
+        dim: The dimension; None means single elements.
+
+    Returns:
+        The values, then the inverse and the counts where they were asked for.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.unique_consecutive(pyburn.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
+    return _distinct(input, dim, True, return_inverse, return_counts)
+
+
+def _distinct(
+    input: Tensor, dim: int | None, in_order: bool, return_inverse: bool, return_counts: bool
+) -> Tensor | tuple[Tensor, ...]:
+    lines = input.detach().reshape(-1) if dim is None else input.detach()
+    first, inverse, counts = lines._distinct(0 if dim is None else dim, in_order)
+    values = lines.index_select(0 if dim is None else dim, first) if lines.dim() else lines.clone()
+    results = [values]
+    if return_inverse:
+        results.append(inverse.reshape(input.shape) if dim is None else inverse)
+    if return_counts:
+        results.append(counts)
+    return results[0] if len(results) == 1 else tuple(results)

@@ -1,0 +1,630 @@
+"""Arithmetic of two tensors or numbers, with broadcasting and type promotion."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pyburn import _core
+from pyburn._core import Tensor
+from pyburn.ops._methods import write_out
+
+__all__ = [
+    "add",
+    "addcdiv",
+    "addcmul",
+    "arctan2",
+    "atan2",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
+    "clip",
+    "copysign",
+    "div",
+    "divide",
+    "float_power",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "heaviside",
+    "hypot",
+    "ldexp",
+    "lerp",
+    "logaddexp",
+    "logaddexp2",
+    "maximum",
+    "minimum",
+    "mul",
+    "multiply",
+    "nextafter",
+    "pow",
+    "remainder",
+    "rsub",
+    "sub",
+    "subtract",
+    "true_divide",
+    "xlogy",
+]
+
+METHODS = (
+    "true_divide",
+    "float_power",
+    "ldexp",
+    "lerp",
+    "addcmul",
+    "addcdiv",
+    "clamp_min",
+    "clamp_max",
+    "subtract",
+    "multiply",
+    "divide",
+    "arctan2",
+    "clip",
+)
+INPLACE = (
+    "true_divide",
+    "float_power",
+    "ldexp",
+    "lerp",
+    "addcmul",
+    "addcdiv",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "subtract",
+    "multiply",
+    "divide",
+    "arctan2",
+    "clip",
+)
+
+Number = bool | int | float
+
+
+def _tensor(value: Tensor | Number, like: Tensor | Number) -> Tensor:
+    """`value` as a tensor, next to `like`: numbers may stand on either side of an op."""
+    if isinstance(value, Tensor):
+        return value
+    return _core._tensor(value, None, like.device if isinstance(like, Tensor) else None, False)
+
+
+def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input + alpha * other`, with broadcasting and type promotion.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        alpha: Multiplies `other`.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.add(pyburn.tensor([1.0, 2.0, 3.0]), 10)
+        tensor([11., 12., 13.])
+    """
+    x = _tensor(input, other)
+    return write_out(out, x.add(other) if alpha == 1 else x.add(other, alpha=alpha))
+
+
+def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input - alpha * other`.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        alpha: Multiplies `other`.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.sub(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([-3.,  7.,  1.])
+    """
+    x = _tensor(input, other)
+    return write_out(out, x.sub(other) if alpha == 1 else x.sub(other, alpha=alpha))
+
+
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """`other - alpha * input`.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        alpha: Multiplies `input`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.rsub(pyburn.tensor([1.0, 2.0, 3.0]), 10)
+        tensor([9., 8., 7.])
+    """
+    return input.rsub(other) if alpha == 1 else input.rsub(other, alpha=alpha)
+
+
+def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The product.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.mul(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([  4., -10.,   6.])
+    """
+    return write_out(out, _tensor(input, other).mul(other))
+
+
+def div(
+    input: Tensor | Number,
+    other: Tensor | Number,
+    *,
+    rounding_mode: Literal["trunc", "floor"] | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The quotient; integers give floats unless a rounding mode is given.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        rounding_mode: `"trunc"` rounds towards zero, `"floor"` down.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.div(pyburn.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([0.5000, 1.0000, 1.5000])
+        >>> pyburn.div(pyburn.tensor([7, -7, 5]), 2, rounding_mode="floor")
+        tensor([ 3, -4,  2])
+    """
+    return write_out(out, _tensor(input, other).div(other, rounding_mode=rounding_mode))
+
+
+def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The quotient as floats.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.true_divide(pyburn.tensor([7, -7, 5]), 2)
+        tensor([ 3.5000, -3.5000,  2.5000])
+    """
+    return write_out(out, _tensor(input, other).div(other))
+
+
+def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The quotient rounded down.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.floor_divide(pyburn.tensor([7, -7, 5]), 2)
+        tensor([ 3, -4,  2])
+    """
+    return write_out(out, _tensor(input, other).floor_divide(other))
+
+
+def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The rest of the division, with the sign of `other` (Python's `%`).
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.remainder(pyburn.tensor([7, -7, 5]), 3)
+        tensor([1, 2, 2])
+    """
+    return write_out(out, _tensor(input, other).remainder(other))
+
+
+def fmod(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The rest of the division, with the sign of `input` (C's `fmod`).
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.fmod(pyburn.tensor([7, -7, 5]), 3)
+        tensor([ 1, -1,  2])
+    """
+    return write_out(out, _tensor(input, other).fmod(other))
+
+
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """`input` to the power of `exponent`.
+
+    Args:
+        input: The tensor.
+        exponent: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.pow(pyburn.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+        >>> pyburn.pow(2, pyburn.tensor([1.0, 2.0, 3.0]))
+        tensor([2., 4., 8.])
+    """
+    return write_out(out, _tensor(input, exponent).pow(exponent))
+
+
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """`input` to the power of `exponent`, computed in float64.
+
+    Args:
+        input: The tensor.
+        exponent: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.float_power(pyburn.tensor([1, 2]), 2)
+        tensor([1., 4.], dtype=pyburn.float64)
+    """
+    base = _tensor(input, exponent)._to_dtype(_core.float64)
+    power = exponent._to_dtype(_core.float64) if isinstance(exponent, Tensor) else exponent
+    return write_out(out, base.pow(power))
+
+
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of the two; NaN where either is.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.maximum(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([4., 2., 3.])
+    """
+    return write_out(out, input.maximum(other))
+
+
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of the two; NaN where either is.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.minimum(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([ 1., -5.,  2.])
+    """
+    return write_out(out, input.minimum(other))
+
+
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The larger of the two; where one is NaN, the other.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.fmax(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([4., 2., 3.])
+    """
+    return write_out(out, input.fmax(other))
+
+
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of the two; where one is NaN, the other.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.fmin(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([ 1., -5.,  2.])
+    """
+    return write_out(out, input.fmin(other))
+
+
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point (`other`, `input`), from -pi to pi.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.atan2(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([0.2450, 2.7611, 0.9828])
+    """
+    return write_out(out, input.atan2(other))
+
+
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`sqrt(input ** 2 + other ** 2)` without overflow.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.hypot(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([4.1231, 5.3852, 3.6056])
+    """
+    return write_out(out, input.hypot(other))
+
+
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The next float after `input` in the direction of `other`.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nextafter(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([1.0000, 2.0000, 3.0000])
+    """
+    return write_out(out, input.nextafter(other))
+
+
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`log(exp(input) + exp(other))` without overflow.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.logaddexp(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([4.0486, 2.0009, 3.3133])
+    """
+    return write_out(out, input.logaddexp(other))
+
+
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`log2(2 ** input + 2 ** other)` without overflow.
+
+    Args:
+        input: The tensor.
+        other: The other tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.logaddexp2(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([4.1699, 2.0112, 3.5850])
+    """
+    return write_out(out, input.logaddexp2(other))
+
+
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The size of `input` with the sign of `other`.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.copysign(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
+        tensor([ 1., -2.,  3.])
+    """
+    return write_out(out, input.copysign(other))
+
+
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(other)`, zero where `input` is.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.xlogy(pyburn.tensor([1.0, 2.0, 3.0]), 2.0)
+        tensor([0.6931, 1.3863, 2.0794])
+    """
+    return write_out(out, _tensor(input, other).xlogy(other))
+
+
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Zero below zero, one above, `values` at zero.
+
+    Args:
+        input: The tensor.
+        values: What the result is where `input` is zero.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.heaviside(pyburn.tensor([-1.5, 0.0, 2.0]), pyburn.tensor([0.5]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    return write_out(out, input.heaviside(values))
+
+
+def ldexp(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """`input * 2 ** other`.
+
+    Args:
+        input: The tensor.
+        other: A tensor or number.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ldexp(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([1, 2, 3]))
+        tensor([ 2.,  8., 24.])
+    """
+    exponent = other if isinstance(other, Tensor) else _tensor(other, input)
+    return write_out(out, input * 2.0**exponent)
+
+
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The point at `weight` of the way from `input` to `end`.
+
+    Args:
+        input: The tensor.
+        end: Where a weight of one leads.
+        weight: A number or a tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.lerp(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]), 0.5)
+        tensor([ 2.5000, -1.5000,  2.5000])
+    """
+    step = end - input
+    if isinstance(weight, Tensor):
+        near = weight.abs() < 0.5
+        return write_out(out, _core._where(near, input + weight * step, end - step * (1 - weight)))
+    # From the nearer end, so that a weight of one gives `end` exactly.
+    return write_out(out, input + weight * step if abs(weight) < 0.5 else end - step * (1 - weight))
+
+
+def addcmul(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input + value * tensor1 * tensor2`.
+
+    Args:
+        input: The tensor.
+        tensor1: The first factor.
+        tensor2: The second factor.
+        value: Multiplies the product.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> x = pyburn.tensor([1.0, 2.0, 3.0])
+        >>> pyburn.addcmul(x, x, pyburn.tensor([4.0, -5.0, 2.0]), value=0.5)
+        tensor([ 3., -3.,  6.])
+    """
+    product = tensor1 * tensor2
+    return write_out(out, input + (product if value == 1 else product * value))
+
+
+def addcdiv(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input + value * tensor1 / tensor2`.
+
+    Args:
+        input: The tensor.
+        tensor1: What is divided.
+        tensor2: What it is divided by.
+        value: Multiplies the quotient.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> x = pyburn.tensor([1.0, 2.0, 3.0])
+        >>> pyburn.addcdiv(x, x, pyburn.tensor([4.0, -5.0, 2.0]), value=0.5)
+        tensor([1.1250, 1.8000, 3.7500])
+    """
+    if not (tensor1.is_floating_point() or tensor2.is_floating_point()):
+        raise RuntimeError("addcdiv: integer division is not supported; convert tensor1 or tensor2 to a float dtype")
+    quotient = tensor1 / tensor2
+    return write_out(out, input + (quotient if value == 1 else quotient * value))
+
+
+def clamp(
+    input: Tensor,
+    min: Tensor | Number | None = None,
+    max: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements brought into the range from `min` to `max`.
+
+    Args:
+        input: The tensor.
+        min: The lower bound; None for none.
+        max: The upper bound; None for none.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.clamp(pyburn.tensor([4.0, -5.0, 2.0]), -1, 3)
+        tensor([ 3., -1.,  2.])
+    """
+    return write_out(out, input.clamp(min, max))
+
+
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, those below `min` replaced by it.
+
+    Args:
+        input: The tensor.
+        min: The lower bound.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.clamp_min(pyburn.tensor([4.0, -5.0, 2.0]), 0)
+        tensor([4., 0., 2.])
+    """
+    return write_out(out, input.clamp(min))
+
+
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, those above `max` replaced by it.
+
+    Args:
+        input: The tensor.
+        max: The upper bound.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.clamp_max(pyburn.tensor([4.0, -5.0, 2.0]), 3)
+        tensor([ 3., -5.,  2.])
+    """
+    return write_out(out, input.clamp(None, max))
+
+
+subtract = sub
+multiply = mul
+divide = div
+arctan2 = atan2
+clip = clamp

@@ -1,0 +1,106 @@
+"""Attention: averages of values, weighted by how well queries and keys agree."""
+
+from __future__ import annotations
+
+import math
+
+from pyburn._core import Tensor, float32
+from pyburn._core import bool as bool_dtype
+
+__all__: list[str] = []
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """`softmax(query @ key.T * scale + attn_mask) @ value` over the last two dimensions.
+
+    Args:
+        query: (..., L, E).
+        key: (..., S, E).
+        value: (..., S, V).
+        attn_mask: Booleans (True takes part) or summands, broadcast to (..., L, S).
+        dropout_p: The probability with which a weight is dropped; not only in training.
+        is_causal: Whether a query sees only the keys up to its own place.
+        scale: None is `1 / sqrt(E)`.
+        enable_gqa: Whether several heads of `query` (dim -3) share one of `key` and `value`.
+
+    Raises:
+        RuntimeError: Shapes do not fit, or both a mask and `is_causal` are given.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> q = pyburn.zeros(1, 1, 2)
+        >>> nn.scaled_dot_product_attention(q, pyburn.ones(1, 2, 2), pyburn.tensor([[[1.0], [3.0]]]))
+        tensor([[[2.]]])
+    """
+    _check(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        key, value = _shared(query, key), _shared(query, value)
+    dtype = query.dtype
+    q, k, v = (x.to(float32) if x.dtype.itemsize < 4 else x for x in (query, key, value))
+    factor = 1.0 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    scores = (q * factor) @ k.transpose(-2, -1)  # (..., L, S)
+    hidden = _hidden(scores, attn_mask, is_causal)
+    if attn_mask is not None and hidden is None:
+        scores = scores + attn_mask
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -math.inf)
+    weights = scores.softmax(-1)
+    if hidden is not None or attn_mask is not None:
+        # A query that may see nothing gets zeros, not NaN.
+        weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
+    if dropout_p > 0.0:
+        keep = weights.detach().new_empty(weights.shape).bernoulli_(1.0 - dropout_p)
+        weights = weights * keep / (1.0 - dropout_p) if dropout_p < 1.0 else weights * 0.0
+    return (weights @ v).to(dtype)
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "scaled_dot_product_attention: query, key and value need at least 2 dimensions, got "
+            f"{query.dim()}, {key.dim()} and {value.dim()}"
+        )
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError(
+            "scaled_dot_product_attention: expected query, key, and value to have the same dtype, but got "
+            f"{query.dtype}, {key.dtype} and {value.dtype}"
+        )
+    if attn_mask is None:
+        return
+    if is_causal:
+        raise RuntimeError("scaled_dot_product_attention: explicit attn_mask should not be set when is_causal=True")
+    if attn_mask.dtype not in (bool_dtype, query.dtype, float32):
+        raise RuntimeError(
+            "scaled_dot_product_attention: expected attn_mask dtype to be bool or float or to match query dtype, but "
+            f"got attn_mask.dtype: {attn_mask.dtype} and query.dtype: {query.dtype}"
+        )
+
+
+def _hidden(scores: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor | None:
+    """True where a query may not see a key."""
+    if attn_mask is not None:
+        return attn_mask.logical_not() if attn_mask.dtype == bool_dtype else None
+    if not is_causal:
+        return None
+    length, source = scores.shape[-2:]
+    return scores.detach().new_ones((length, source), dtype=bool_dtype).triu(1)
+
+
+def _shared(query: Tensor, x: Tensor) -> Tensor:
+    """Each head of `x` as often as heads of `query` share it."""
+    heads, own = query.shape[-3], x.shape[-3]
+    if own == 0 or heads % own:
+        raise RuntimeError(
+            f"scaled_dot_product_attention: the heads of key and value ({own}) must divide those of query ({heads})"
+        )
+    return x.repeat_interleave(heads // own, dim=-3)

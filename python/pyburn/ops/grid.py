@@ -1,0 +1,169 @@
+"""Images read at any places: grids of coordinates and what lies there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyburn._core import Tensor, int64
+
+__all__: list[str] = []
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The places, from -1 to 1, that the affine maps `theta` send the pixels of an image of `size` to.
+
+    Args:
+        theta: (N, 2, 3) for images, (N, 3, 4) for volumes.
+        size: (N, C, H, W) or (N, C, D, H, W).
+        align_corners: Whether -1 and 1 are the centres of the corner pixels and not their outer edges.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> theta = pyburn.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> nn.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
+    spatial = list(size)[2:]
+    n = len(spatial)
+    if n not in (2, 3) or list(theta.shape) != [size[0], n, n + 1]:
+        raise ValueError(
+            f"affine_grid: theta has shape {list(theta.shape)} but size {list(size)} needs (N, 2, 3) or (N, 3, 4)"
+        )
+    axes = []
+    for dim in range(n - 1, -1, -1):
+        count = spatial[dim]
+        places = [_centre(at, count, bool(align_corners)) for at in range(count)]
+        shape = [count if other == dim else 1 for other in range(n)]
+        axes.append(theta.detach().new_tensor(places).reshape(shape).expand(spatial).unsqueeze(-1))
+    from pyburn.ops import cat
+
+    base = cat([*axes, theta.detach().new_ones([*spatial, 1])], n)  # (..., n + 1), x first
+    flat = base.reshape(1, -1, n + 1).expand(size[0], -1, n + 1)
+    return flat.bmm(theta.transpose(1, 2)).reshape([size[0], *spatial, n])
+
+
+def _centre(at: int, count: int, align_corners: bool) -> float:
+    if align_corners:
+        return -1.0 + 2.0 * at / (count - 1) if count > 1 else 0.0
+    return (2.0 * at + 1.0) / count - 1.0
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """`input` (N, C, ...) read at the places `grid` (N, ..., 2 or 3), x before y before z, from -1 to 1.
+
+    Args:
+        input: Images (N, C, H, W) or volumes (N, C, D, H, W).
+        grid: Places.
+        mode: "bilinear", "nearest", or for images "bicubic".
+        padding_mode: What lies outside: "zeros", the "border", or a "reflection".
+        align_corners: Whether -1 and 1 are the centres of the corner pixels and not their outer edges.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> image = pyburn.tensor([[[[1.0, 3.0]]]])
+        >>> nn.grid_sample(image, pyburn.zeros(1, 1, 1, 2), align_corners=True)
+        tensor([[[[2.]]]])
+    """
+    n = input.dim() - 2
+    if n not in (2, 3) or grid.dim() != input.dim() or grid.shape[-1] != n or grid.shape[0] != input.shape[0]:
+        raise RuntimeError(
+            f"grid_sample: input has shape {list(input.shape)} and grid {list(grid.shape)}; expected (N, C, H, W) with "
+            "(N, h, w, 2), or (N, C, D, H, W) with (N, d, h, w, 3)"
+        )
+    if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and n == 3):
+        raise ValueError(f"grid_sample: mode {mode!r} is not 'bilinear', 'nearest', or for images 'bicubic'")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(f"grid_sample: padding_mode {padding_mode!r} is not 'zeros', 'border' or 'reflection'")
+    corners = bool(align_corners)
+    sizes = list(input.shape[2:])
+    places = [_pixels(grid.select(-1, n - 1 - dim).reshape(grid.shape[0], -1), sizes[dim], corners) for dim in range(n)]
+    kept = [_inside(place, size, padding_mode, corners) for place, size in zip(places, sizes, strict=True)]
+    taps: list[list[tuple[Tensor, Tensor | None]]]
+    if mode == "nearest":
+        taps = [[(place.detach().round(), None)] for place in kept]
+    elif mode == "bilinear":
+        taps = [_linear(place) for place in kept]
+    else:
+        taps = [
+            [(_inside(at, size, padding_mode, corners), weight) for at, weight in _cubic(place)]
+            for place, size in zip(places, sizes, strict=True)
+        ]
+    flat = input.reshape(input.shape[0], input.shape[1], -1)
+    total = _read(flat, sizes, taps)
+    return total.reshape([*input.shape[:2], *grid.shape[1:-1]])
+
+
+Tap = tuple[Tensor, Tensor | None]
+
+
+def _pixels(place: Tensor, size: int, corners: bool) -> Tensor:
+    """From -1..1 to numbers of pixels."""
+    return (place + 1) * ((size - 1) / 2) if corners else ((place + 1) * size - 1) * 0.5
+
+
+def _inside(place: Tensor, size: int, padding_mode: str, corners: bool) -> Tensor:
+    if padding_mode == "zeros":
+        return place
+    if padding_mode == "reflection":
+        low, span = (0.0, float(size - 1)) if corners else (-0.5, float(size))
+        if span == 0.0:
+            return place * 0.0
+        offset = (place - low).abs()
+        turns = (offset.detach() / span).floor()
+        rest = offset - turns * span
+        odd = (turns - (turns / 2).floor() * 2) > 0
+        place = (span - rest).where(odd, rest) + low
+    return place.clamp(0.0, float(size - 1))
+
+
+def _linear(place: Tensor) -> list[Tap]:
+    low = place.detach().floor()
+    part = place - low
+    return [(low, 1 - part), (low + 1, part)]
+
+
+def _cubic(place: Tensor) -> list[tuple[Tensor, Tensor]]:
+    low = place.detach().floor()
+    t = place - low
+    a = -0.75
+    near: Callable[[Tensor], Tensor] = lambda x: ((a + 2) * x - (a + 3)) * x * x + 1  # noqa: E731
+    far: Callable[[Tensor], Tensor] = lambda x: (((x - 5) * x + 8) * x - 4) * a  # noqa: E731
+    return [(low - 1, far(t + 1)), (low, near(t)), (low + 1, near(1 - t)), (low + 2, far(2 - t))]
+
+
+def _read(flat: Tensor, sizes: list[int], taps: list[list[Tap]]) -> Tensor:
+    """The weighted sum over all combinations of the taps of each dimension; pixels outside count as zero."""
+    combined: list[tuple[Tensor | None, Tensor | None, Tensor | None]] = [(None, None, None)]
+    for size, choices in zip(sizes, taps, strict=True):
+        combined = [_extend(before, choice, size) for before in combined for choice in choices]
+    total: Tensor | None = None
+    for index, weight, valid in combined:
+        if index is None or valid is None:
+            continue
+        values = flat.gather(2, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
+        values = values.masked_fill(valid.logical_not().unsqueeze(1), 0.0)
+        values = values if weight is None else values * weight.unsqueeze(1)
+        total = values if total is None else total + values
+    return flat if total is None else total
+
+
+def _extend(
+    before: tuple[Tensor | None, Tensor | None, Tensor | None], tap: Tap, size: int
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    index, weight, valid = before
+    place, factor = tap
+    fits = (place >= 0) & (place <= size - 1)
+    at = place.detach().clamp(0.0, float(size - 1)).to(int64)
+    index = at if index is None else index * size + at
+    if factor is not None:
+        weight = factor if weight is None else weight * factor
+    return index, weight, fits if valid is None else valid & fits

@@ -1,0 +1,218 @@
+"""Normalization: what is subtracted and divided by differs only in the dimensions it is taken over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pyburn._core import Tensor, float32
+from pyburn._typeinfo import finfo
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+
+
+def _wide(input: Tensor) -> Tensor:
+    """Half types are normalized in float32, as sums of their squares overflow."""
+    return input.to(float32) if input.dtype.itemsize < 4 else input
+
+
+def _check(op: str, name: str, tensor: Tensor | None, size: Sequence[int]) -> None:
+    if tensor is not None and list(tensor.shape) != list(size):
+        raise RuntimeError(f"{op}: {name} has shape {list(tensor.shape)} but needs {list(size)}")
+
+
+def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: Sequence[int]) -> Tensor:
+    """`x * weight + bias`, both reshaped to broadcast."""
+    if weight is not None:
+        x = x * weight.reshape(shape)
+    return x if bias is None else x + bias.reshape(shape)
+
+
+def _standard(x: Tensor, dims: Sequence[int], eps: float) -> Tensor:
+    """`x` with mean 0 and variance 1 over `dims`."""
+    centred = x - x.mean(dims, keepdim=True)
+    return centred * (centred.square().mean(dims, keepdim=True) + eps).rsqrt()
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`input` (N, C, ...) normalized for each channel over all else.
+
+    Args:
+        input: At least two dimensions.
+        running_mean: Used in evaluation and updated in place in training; None for neither.
+        running_var: The same for the variance.
+        weight: A factor for each channel.
+        bias: A summand for each channel.
+        training: Whether the batch's own statistics are used.
+        momentum: How much of the batch's statistics goes into the running ones.
+        eps: Added to the variance.
+        cudnn_enabled: Accepted for torch's sake.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.batch_norm(pyburn.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)
+        tensor([[-1.],
+                [ 1.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"batch_norm: input has shape {list(input.shape)} but needs (N, C, ...)")
+    channels = input.shape[1]
+    for name, tensor in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
+        _check("batch_norm", name, tensor, [channels])
+    shape = [1, channels] + [1] * (input.dim() - 2)
+    x = _wide(input)
+    if training:
+        dims = [0, *range(2, input.dim())]
+        centred = x - x.mean(dims, keepdim=True)
+        variance = centred.square().mean(dims, keepdim=True)
+        if running_mean is not None and running_var is not None:
+            count = input.numel() // max(channels, 1)
+            _update(running_mean, (x - centred).detach().mean(dims), momentum)
+            _update(running_var, variance.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
+    else:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("batch_norm: running_mean and running_var must be given when training=False")
+        centred = x - running_mean.reshape(shape)
+        variance = running_var.reshape(shape)
+    return _affine(centred * (variance + eps).rsqrt(), weight, bias, shape).to(input.dtype)
+
+
+def _update(running: Tensor, value: Tensor, momentum: float) -> None:
+    """Moves the running statistic towards the batch's."""
+    running.copy_(running.detach() * (1.0 - momentum) + value.to(running.dtype) * momentum)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`input` (N, C, ...) normalized for each sample and channel; the arguments are those of `batch_norm`.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.instance_norm(pyburn.tensor([[[1.0, 3.0]]]), eps=0.0)
+        tensor([[[-1.,  1.]]])
+    """
+    if input.dim() < 3:
+        raise RuntimeError(f"instance_norm: input has shape {list(input.shape)} but needs (N, C, ...)")
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    channels = input.shape[1]
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        _check("instance_norm", name, tensor, [channels])
+    dims = list(range(2, input.dim()))
+    x = _wide(input)
+    if running_mean is not None and running_var is not None:
+        seen, count = x.detach(), math.prod(input.shape[2:])
+        means = seen.mean(dims, keepdim=True)
+        variances = (seen - means).square().sum(dims) / max(count - 1, 1)
+        _update(running_mean, means.reshape(means.shape[:2]).mean(0), momentum)
+        _update(running_var, variances.mean(0), momentum)
+    shape = [1, channels] + [1] * len(dims)
+    return _affine(_standard(x, dims, eps), weight, bias, shape).to(input.dtype)
+
+
+def _last_dims(op: str, input: Tensor, normalized_shape: Sequence[int]) -> list[int]:
+    """The dimensions that `normalized_shape` describes."""
+    sizes = list(normalized_shape)
+    if not sizes or list(input.shape[-len(sizes) :]) != sizes:
+        raise RuntimeError(
+            f"{op}: given normalized_shape={sizes}, expected input with shape "
+            f"[*, {', '.join(map(str, sizes))}], but got input of size {list(input.shape)}"
+        )
+    return list(range(input.dim() - len(sizes), input.dim()))
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """`input` normalized over its last dimensions, which have the shape `normalized_shape`.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.layer_norm(pyburn.tensor([1.0, 3.0]), (2,), eps=0.0)
+        tensor([-1.,  1.])
+    """
+    dims = _last_dims("layer_norm", input, normalized_shape)
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        _check("layer_norm", name, tensor, normalized_shape)
+    return _affine(_standard(_wide(input), dims, eps), weight, bias, list(normalized_shape)).to(input.dtype)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """`input` divided by the root of its mean square over the last dimensions; `eps` is the dtype's when left out.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.rms_norm(pyburn.tensor([3.0, 3.0]), (2,))
+        tensor([1., 1.])
+    """
+    dims = _last_dims("rms_norm", input, normalized_shape)
+    _check("rms_norm", "weight", weight, normalized_shape)
+    x = _wide(input)
+    small = finfo(x.dtype).eps if eps is None else eps
+    x = x * (x.square().mean(dims, keepdim=True) + small).rsqrt()
+    return _affine(x, weight, None, list(normalized_shape)).to(input.dtype)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`input` (N, C, ...) normalized for each sample over groups of channels.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.group_norm(pyburn.tensor([[1.0, 3.0]]), 1, eps=0.0)
+        tensor([[-1.,  1.]])
+    """
+    if input.dim() < 2 or num_groups <= 0 or input.shape[1] % num_groups:
+        raise RuntimeError(
+            f"group_norm: expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    batch, channels = input.shape[:2]
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        _check("group_norm", name, tensor, [channels])
+    per_group = input.numel() // max(batch * num_groups, 1)
+    grouped = _wide(input).reshape(batch, num_groups, per_group)
+    x = _standard(grouped, [2], eps).reshape(input.shape)
+    return _affine(x, weight, bias, [1, channels] + [1] * (input.dim() - 2)).to(input.dtype)

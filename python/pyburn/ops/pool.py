@@ -1,0 +1,349 @@
+"""Pooling: the maximum or the average of windows of one to three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyburn import _core
+from pyburn._core import Tensor
+from pyburn.ops._sizes import Sizes, spread
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_max_pool1d",
+    "avg_pool1d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool3d",
+]
+
+OptionalSizes = int | None | Sequence[int | None]
+
+
+def _max_pool(
+    n: int,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+) -> tuple[Tensor, Tensor]:
+    op = f"max_pool{n}d"
+    kernel = spread(op, "kernel_size", kernel_size, n)
+    steps = kernel if stride is None or stride == [] else spread(op, "stride", stride, n)
+    edges, spacing = spread(op, "padding", padding, n), spread(op, "dilation", dilation, n)
+    return _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The maximum of each window of the last dimension of `input` (N, C, L) or (C, L).
+
+    Args:
+        input: (N, C, L) or (C, L).
+        kernel_size: The sizes of the window.
+        stride: How far the window moves; None is `kernel_size`.
+        padding: Minus infinity on both sides, at most half of the window.
+        dilation: The distance between the elements of the window.
+        ceil_mode: Whether a last window may reach beyond the input.
+        return_indices: Whether the places of the maxima are returned too, for `max_unpool`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.max_pool1d(pyburn.ones(1, 1, 4), 2)
+        tensor([[[1., 1.]]])
+    """
+    values, indices = _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return (values, indices) if return_indices else values
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """As `max_pool1d`, always with the places of the maxima among the pooled dimensions.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.max_pool1d_with_indices(pyburn.ones(1, 1, 4), 2)[0]
+        tensor([[[1., 1.]]])
+    """
+    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The maximum of each window of the last two dimensions of `input` (N, C, H, W) or (C, H, W); see `max_pool1d`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.max_pool2d(pyburn.ones(1, 1, 2, 2), 2)
+        tensor([[[[1.]]]])
+    """
+    values, indices = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return (values, indices) if return_indices else values
+
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """As `max_pool2d`, always with the places of the maxima among the pooled dimensions.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.max_pool2d_with_indices(pyburn.ones(1, 1, 2, 2), 2)[0]
+        tensor([[[[1.]]]])
+    """
+    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The maximum of each window of the last three dimensions of (N, C, D, H, W) or (C, D, H, W); see `max_pool1d`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.max_pool3d(pyburn.ones(1, 1, 2, 2, 2), 2)
+        tensor([[[[[1.]]]]])
+    """
+    values, indices = _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return (values, indices) if return_indices else values
+
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> tuple[Tensor, Tensor]:
+    """As `max_pool3d`, always with the places of the maxima among the pooled dimensions.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.max_pool3d_with_indices(pyburn.ones(1, 1, 2, 2, 2), 2)[0]
+        tensor([[[[[1.]]]]])
+    """
+    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The average of each window of the last dimension of `input` (N, C, L) or (C, L).
+
+    Args:
+        input: (N, C, L) or (C, L).
+        kernel_size: The sizes of the window.
+        stride: How far the window moves; None is `kernel_size`.
+        padding: Zeros on both sides, at most half of the window.
+        ceil_mode: Whether a last window may reach beyond the padded input.
+        count_include_pad: Whether padding counts as elements.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.avg_pool1d(pyburn.ones(1, 1, 4), 2)
+        tensor([[[1., 1.]]])
+    """
+    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The average of each window of the last two dimensions of `input` (N, C, H, W) or (C, H, W); see `avg_pool1d`.
+
+    `divisor_override` replaces the number of elements.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.avg_pool2d(pyburn.ones(1, 1, 2, 2), 2)
+        tensor([[[[1.]]]])
+    """
+    return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The average of each window of the last three dimensions of (N, C, D, H, W) or (C, D, H, W); see `avg_pool1d`.
+
+    `divisor_override` replaces the number of elements.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.avg_pool3d(pyburn.ones(1, 1, 2, 2, 2), 2)
+        tensor([[[[[1.]]]]])
+    """
+    return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _avg_pool(
+    n: int,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Tensor:
+    op = f"avg_pool{n}d"
+    kernel = spread(op, "kernel_size", kernel_size, n)
+    steps = kernel if stride is None or stride == [] else spread(op, "stride", stride, n)
+    edges = spread(op, "padding", padding, n)
+    return _core._avg_pool(op, input, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
+
+
+def _wanted(op: str, output_size: OptionalSizes, n: int) -> list[int | None]:
+    if output_size is None or isinstance(output_size, int):
+        return [output_size] * n
+    sizes = list(output_size)
+    if len(sizes) == 1:
+        return sizes * n
+    if len(sizes) != n:
+        raise RuntimeError(f"{op}: output_size has {len(sizes)} numbers but needs {n}")
+    return sizes
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: OptionalSizes) -> Tensor:
+    """The averages of `output_size` windows that share out `input` (N, C, L) or (C, L); None keeps a size.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.adaptive_avg_pool1d(pyburn.ones(1, 1, 4), 1)
+        tensor([[[1.]]])
+    """
+    return _core._adaptive_avg_pool("adaptive_avg_pool1d", input, _wanted("adaptive_avg_pool1d", output_size, 1))
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: OptionalSizes) -> Tensor:
+    """The averages of `output_size` windows that share out `input` (N, C, H, W) or (C, H, W); None keeps a size.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.adaptive_avg_pool2d(pyburn.ones(1, 1, 2, 2), 1)
+        tensor([[[[1.]]]])
+    """
+    return _core._adaptive_avg_pool("adaptive_avg_pool2d", input, _wanted("adaptive_avg_pool2d", output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: OptionalSizes) -> Tensor:
+    """The averages of `output_size` windows that share out `input` (N, C, D, H, W) or (C, D, H, W); None keeps a size.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.adaptive_avg_pool3d(pyburn.ones(1, 1, 2, 2, 2), 1)
+        tensor([[[[[1.]]]]])
+    """
+    return _core._adaptive_avg_pool("adaptive_avg_pool3d", input, _wanted("adaptive_avg_pool3d", output_size, 3))
+
+
+def adaptive_max_pool1d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The maxima of `output_size` windows that share out `input` (N, C, L) or (C, L); None keeps a size.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.adaptive_max_pool1d(pyburn.ones(1, 1, 4), 1)
+        tensor([[[1.]]])
+    """
+    op = "adaptive_max_pool1d"
+    values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 1))
+    return (values, indices) if return_indices else values
+
+
+def adaptive_max_pool2d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The maxima of `output_size` windows that share out `input` (N, C, H, W) or (C, H, W); None keeps a size.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.adaptive_max_pool2d(pyburn.ones(1, 1, 2, 2), 1)
+        tensor([[[[1.]]]])
+    """
+    op = "adaptive_max_pool2d"
+    values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 2))
+    return (values, indices) if return_indices else values
+
+
+def adaptive_max_pool3d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The maxima of `output_size` windows that share out `input` (N, C, D, H, W) or (C, D, H, W); None keeps a size.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.adaptive_max_pool3d(pyburn.ones(1, 1, 2, 2, 2), 1)
+        tensor([[[[[1.]]]]])
+    """
+    op = "adaptive_max_pool3d"
+    values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 3))
+    return (values, indices) if return_indices else values

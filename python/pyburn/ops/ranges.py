@@ -1,0 +1,202 @@
+"""Regular sequences and the identity matrix."""
+
+from __future__ import annotations
+
+import warnings
+
+from pyburn import _core
+from pyburn._core import Tensor
+from pyburn._formats import layout as Layout
+from pyburn.ops._methods import write_out
+from pyburn.ops.creation import Device, Number, zeros
+
+__all__ = ["arange", "eye", "linspace", "logspace", "range"]
+
+
+def _number(value: Number | Tensor) -> Number:
+    """A number from a number or a tensor that holds one."""
+    found: Number = value.item() if isinstance(value, Tensor) else value
+    return found
+
+
+def _finish(out: Tensor | None, result: Tensor) -> Tensor:
+    """The result, or `out` with its values; an `out` of as many elements keeps its shape, as in torch."""
+    if out is None:
+        return result
+    fits = out.numel() == result.numel()
+    return write_out(out, (result.view(out.shape) if fits else result).to(out.dtype))
+
+
+def arange(
+    *args: Number | Tensor,
+    start: Number | Tensor | None = None,
+    end: Number | Tensor | None = None,
+    step: Number | Tensor | None = None,
+    out: Tensor | None = None,
+    dtype: _core.dtype | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The values `start`, `start + step`, ... below `end`: ``arange(end)``, ``arange(start, end, step)``.
+
+    Args:
+        *args: `end`, or `start, end`, or `start, end, step`.
+        start: The first value; 0 if not given.
+        end: Where to stop; not part of the result.
+        step: The distance between values; 1 if not given.
+        out: A tensor to write the result into.
+        dtype: The element type; by default int64 if all numbers are integers, else the default dtype.
+        layout: `pyburn.strided`.
+        device: Where it lives; the default device if not given.
+        pin_memory: Accepted; host memory needs no pinning here.
+        requires_grad: Whether gradients are wanted for it.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.arange(1, 7, 2)
+        tensor([1, 3, 5])
+    """
+    if len(args) > 3:
+        raise TypeError(f"arange() takes at most 3 positional arguments but {len(args)} were given")
+    if len(args) == 1 and end is None:
+        end = args[0]
+    else:
+        names = ("start", "end", "step")
+        given = dict(zip(names, (start, end, step), strict=True))
+        for name, value in zip(names, args, strict=False):
+            if given[name] is not None:
+                raise TypeError(f"arange() got multiple values for argument '{name}'")
+            given[name] = value
+        start, end, step = given["start"], given["end"], given["step"]
+    if end is None:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    first = 0 if start is None else _number(start)
+    by = 1 if step is None else _number(step)
+    if out is not None and dtype is None:
+        dtype = out.dtype
+    return _finish(out, _core._arange(first, _number(end), by, dtype, device, requires_grad))
+
+
+def range(
+    start: Number = 0,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _core.dtype | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The values from `start` to `end`, both included; deprecated in favour of :func:`arange`.
+
+    Example:
+        >>> import pyburn, warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     pyburn.range(0, 3)
+        tensor([0., 1., 2., 3.])
+    """
+    warnings.warn(
+        "range is deprecated because it includes its end, unlike Python's range; use arange instead.",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) / step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    kind = dtype or (out.dtype if out is not None else _core.get_default_dtype())
+    count = int((end - start) / step) + 1
+    # The end is met exactly by counting rather than by comparing sums of steps.
+    result = _core._arange(start, start + count * step - step / 2, step, kind, device, requires_grad)
+    return _finish(out, result)
+
+
+def linspace(
+    start: Number | Tensor,
+    end: Number | Tensor,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: _core.dtype | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` values in equal distances from `start` to `end`, both included.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.linspace(0, 1, 5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    kind = dtype or (out.dtype if out is not None else None)
+    return _finish(out, _core._linspace(_number(start), _number(end), steps, None, kind, device, requires_grad))
+
+
+def logspace(
+    start: Number | Tensor,
+    end: Number | Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: _core.dtype | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` powers of `base`, with exponents in equal distances from `start` to `end`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
+    kind = dtype or (out.dtype if out is not None else None)
+    return _finish(out, _core._linspace(_number(start), _number(end), steps, base, kind, device, requires_grad))
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: _core.dtype | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n: The number of rows.
+        m: The number of columns; `n` if not given.
+        out: A tensor to write the result into.
+        dtype: The element type; the default dtype if not given.
+        layout: `pyburn.strided`.
+        device: Where it lives; the default device if not given.
+        pin_memory: Accepted; host memory needs no pinning here.
+        requires_grad: Whether gradients are wanted for it.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+    columns = n if m is None else m
+    for name, value in (("n", n), ("m", columns)):
+        if value < 0:
+            raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
+    kind = dtype or (out.dtype if out is not None else None)
+    result = zeros(n, columns, dtype=kind, layout=layout, device=device)
+    result.diagonal().fill_(1)
+    return write_out(out, result.requires_grad_(requires_grad))

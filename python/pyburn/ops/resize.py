@@ -1,0 +1,366 @@
+"""Images made larger or smaller, their pixels moved between channels and places, and sliding windows."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+
+from pyburn import _core
+from pyburn._core import Tensor, float32
+from pyburn.ops._sizes import Sizes, spread
+from pyburn.ops.conv import conv_transpose2d
+from pyburn.ops.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
+
+Taps = list[tuple[int, float]]
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
+NEAREST = ("nearest", "nearest-exact")
+
+
+def interpolate(
+    input: Tensor,
+    size: Sizes | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """`input` (N, C, ...) with its spatial dimensions resized.
+
+    Args:
+        input: One to three spatial dimensions.
+        size: The new spatial sizes; or give `scale_factor`.
+        scale_factor: By how much sizes are multiplied.
+        mode: "nearest", "nearest-exact", "area"; "linear", "bilinear", "trilinear", "bicubic" for 1, 2, 3 and 2
+            spatial dimensions.
+        align_corners: For the linear and cubic modes: whether the centres of the corner pixels stay where they are.
+        recompute_scale_factor: Whether the factor is computed anew from the rounded sizes.
+        antialias: For "bilinear" and "bicubic": whether making smaller averages over all pixels that fall together.
+
+    Raises:
+        ValueError: The arguments contradict each other, or the mode does not fit the rank.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.interpolate(pyburn.tensor([[[1.0, 3.0]]]), size=4)
+        tensor([[[1., 1., 3., 3.]]])
+    """
+    n = input.dim() - 2
+    sizes, factors = _targets(input, n, size, scale_factor, recompute_scale_factor)
+    _check_mode(input, n, mode, align_corners, antialias)
+    if mode == "area":
+        pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+        return pools[n - 1](input, sizes)
+    if mode in NEAREST:
+        return _nearest(input, sizes, factors, exact=mode != "nearest")
+    steps = []
+    for dim in range(n):
+        old, new, factor = input.shape[dim + 2], sizes[dim], factors[dim]
+        if antialias:
+            rows = _antialias_rows(old, new, factor, bool(align_corners), cubic=mode == "bicubic")
+        else:
+            make = _cubic_rows if mode == "bicubic" else _linear_rows
+            rows = make(old, new, _positions(old, new, factor, bool(align_corners)))
+        steps.append((dim + 2, rows))
+    return _weighted(input, steps)
+
+
+def upsample(
+    input: Tensor,
+    size: Sizes | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """As `interpolate`, under torch's older name.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.upsample(pyburn.tensor([[[1.0, 3.0]]]), scale_factor=2)
+        tensor([[[1., 1., 3., 3.]]])
+    """
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def _targets(
+    input: Tensor,
+    n: int,
+    size: Sizes | None,
+    scale_factor: float | Sequence[float] | None,
+    recompute: bool | None,
+) -> tuple[list[int], list[float | None]]:
+    """The new sizes, and the factors where positions are computed from them."""
+    if not 1 <= n <= 3:
+        raise NotImplementedError(
+            f"interpolate: input has {input.dim()} dimensions but needs 3, 4 or 5: (N, C, ...); reshape it"
+        )
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate: exactly one of size and scale_factor must be given")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        sizes = spread("interpolate", "size", size, n)
+        factors: list[float | None] = [None] * n
+    else:
+        given = [scale_factor] * n if isinstance(scale_factor, (int, float)) else list(scale_factor or [])
+        if len(given) != n:
+            raise ValueError(f"interpolate: scale_factor has {len(given)} numbers but input has {n} spatial dimensions")
+        sizes = [math.floor(float(old) * factor) for old, factor in zip(input.shape[2:], given, strict=True)]
+        factors = [None] * n if recompute else [float(factor) for factor in given]
+    if min(sizes) <= 0 or 0 in input.shape[1:]:
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {sizes}"
+        )
+    return sizes, factors
+
+
+def _check_mode(input: Tensor, n: int, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    if mode not in (*LINEAR, *NEAREST, "area"):
+        raise NotImplementedError(f"interpolate: there is no mode {mode!r}")
+    if LINEAR.get(mode, n) != n:
+        raise NotImplementedError(
+            f"interpolate: input has {input.dim()} dimensions but mode {mode!r} needs {LINEAR[mode] + 2}"
+        )
+    if align_corners is not None and mode not in LINEAR:
+        raise ValueError("align_corners option can only be set with the modes: linear | bilinear | bicubic | trilinear")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D input")
+
+
+def _weighted(input: Tensor, steps: list[tuple[int, list[Taps]]]) -> Tensor:
+    """Resampled in float32 at least; integers are rounded."""
+    if input.is_floating_point():
+        wide = input if input.dtype.itemsize >= 4 else input.to(float32)
+        return _core._resample(wide, steps).to(input.dtype)
+    return _core._resample(input.to(float32), steps).round().clamp(0, 255).to(input.dtype)
+
+
+def _single(value: float) -> float:
+    """The nearest float32: torch computes places of nearest neighbours with it."""
+    number: float = struct.unpack("f", struct.pack("f", value))[0]
+    return number
+
+
+def _nearest(input: Tensor, sizes: list[int], factors: list[float | None], exact: bool) -> Tensor:
+    output = input
+    for dim, (new, factor) in enumerate(zip(sizes, factors, strict=True)):
+        old = input.shape[dim + 2]
+        scale = _single(1.0 / factor) if factor is not None else _single(old / new)
+        shift = 0.5 if exact else 0.0
+        places = [min(math.floor(_single((at + shift) * scale)), old - 1) for at in range(new)]
+        if output.is_floating_point() and output.dtype.itemsize >= 4:
+            output = _core._resample(output, [(dim + 2, [[(place, 1.0)] for place in places])])
+        else:
+            output = output.index_select(dim + 2, input.new_tensor(places, dtype=_core.int64))
+    return output
+
+
+def _positions(old: int, new: int, factor: float | None, align_corners: bool) -> list[float]:
+    """Where each output lies between the inputs."""
+    if align_corners:
+        scale = (old - 1) / (new - 1) if new > 1 else 0.0
+        return [at * scale for at in range(new)]
+    scale = 1.0 / factor if factor is not None else old / new
+    return [(at + 0.5) * scale - 0.5 for at in range(new)]
+
+
+def _linear_rows(old: int, new: int, positions: list[float]) -> list[Taps]:
+    rows: list[Taps] = []
+    for position in positions:
+        position = max(position, 0.0)
+        low = min(int(position), old - 1)
+        high = min(low + 1, old - 1)
+        part = min(max(position - low, 0.0), 1.0)
+        rows.append([(low, 1.0 - part), (high, part)] if high != low else [(low, 1.0)])
+    return rows
+
+
+def _cubic_rows(old: int, new: int, positions: list[float]) -> list[Taps]:
+    rows: list[Taps] = []
+    for position in positions:
+        low = math.floor(position)
+        part = position - low
+        weights = [_cubic(part + 1, -0.75), _cubic(part, -0.75), _cubic(1 - part, -0.75), _cubic(2 - part, -0.75)]
+        rows.append([(min(max(low - 1 + tap, 0), old - 1), weight) for tap, weight in enumerate(weights)])
+    return rows
+
+
+def _cubic(x: float, a: float) -> float:
+    """Keys' cubic kernel."""
+    x = abs(x)
+    if x < 1:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+    return (((x - 5) * x + 8) * x - 4) * a if x < 2 else 0.0
+
+
+def _triangle(x: float) -> float:
+    return max(0.0, 1.0 - abs(x))
+
+
+def _antialias_rows(old: int, new: int, factor: float | None, align_corners: bool, cubic: bool) -> list[Taps]:
+    """Filters as wide as the pixels that fall together."""
+    if align_corners:
+        scale = (old - 1) / (new - 1) if new > 1 else 0.0
+    else:
+        scale = 1.0 / factor if factor is not None else old / new
+    kernel: Callable[[float], float] = (lambda x: _cubic(x, -0.5)) if cubic else _triangle
+    support = (2.0 if cubic else 1.0) * max(scale, 1.0)
+    rows: list[Taps] = []
+    for at in range(new):
+        centre = scale * (at + 0.5)
+        first = max(int(centre - support + 0.5), 0)
+        last = min(int(centre + support + 0.5), old)
+        weights = [kernel((place - centre + 0.5) / max(scale, 1.0)) for place in range(first, last)]
+        total = sum(weights) or 1.0
+        rows.append([(first + place, weight / total) for place, weight in enumerate(weights)])
+    return rows
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C * r * r, H, W) rearranged to (..., C, H * r, W * r) with r the factor.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.pixel_shuffle(pyburn.tensor([[[1.0]], [[2.0]], [[3.0]], [[4.0]]]), 2)
+        tensor([[[1., 2.],
+                 [3., 4.]]])
+    """
+    r = upscale_factor
+    if input.dim() < 3 or r <= 0 or input.shape[-3] % (r * r):
+        raise RuntimeError(
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but got shape {list(input.shape)} and upscale_factor={r}"
+        )
+    *leading, channels, height, width = input.shape
+    k = len(leading)
+    parts = input.reshape(*leading, channels // (r * r), r, r, height, width)
+    parts = parts.permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)  # (..., C, H, r, W, r)
+    return parts.reshape(*leading, channels // (r * r), height * r, width * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H * r, W * r) rearranged to (..., C * r * r, H, W) with r the factor: undoes `pixel_shuffle`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.pixel_unshuffle(pyburn.ones(1, 2, 4), 2).shape
+        pyburn.Size([4, 1, 2])
+    """
+    r = downscale_factor
+    if input.dim() < 3 or r <= 0 or input.shape[-1] % r or input.shape[-2] % r:
+        raise RuntimeError(
+            f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but got shape "
+            f"{list(input.shape)} and downscale_factor={r}"
+        )
+    *leading, channels, height, width = input.shape
+    k = len(leading)
+    parts = input.reshape(*leading, channels, height // r, r, width // r, r)
+    parts = parts.permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)  # (..., C, r, r, H, W)
+    return parts.reshape(*leading, channels * r * r, height // r, width // r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """`input` (N, C, ...) with the channels of its groups dealt out in turn.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.channel_shuffle(pyburn.tensor([[[1], [2], [3], [4]]]), 2).flatten()
+        tensor([1, 3, 2, 4])
+    """
+    if input.dim() < 3 or groups <= 0 or input.shape[1] % groups:
+        raise RuntimeError(
+            "channel_shuffle expects (N, C, ...) with C divisible by groups, got "
+            f"{list(input.shape)} and groups={groups}"
+        )
+    batch, channels, *rest = input.shape
+    return input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(input.shape)
+
+
+def _positions_count(op: str, sizes: Sequence[int], kernel: list[int], numbers: list[list[int]]) -> list[int]:
+    """How many windows fit along each dimension."""
+    spacing, edges, steps = numbers
+    if min([*kernel, *spacing, *steps]) <= 0 or min(edges) < 0:
+        raise RuntimeError(f"{op}: kernel_size, dilation and stride must be greater than zero and padding not negative")
+    counts = [
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, k, d, p, s in zip(sizes, kernel, spacing, edges, steps, strict=True)
+    ]
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"{op}: spatial sizes {list(sizes)} with kernel_size={kernel}, dilation={spacing} and padding={edges} have "
+            f"no room for a window: calculated shape {counts}"
+        )
+    return counts
+
+
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
+    """The windows of `input` (N, C, H, W) or (C, H, W) as columns: (N, C * KH * KW, windows).
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.unfold(pyburn.tensor([[[[1.0, 2.0, 3.0]]]]), (1, 2))
+        tensor([[[1., 2.],
+                 [2., 3.]]])
+    """
+    if input.dim() not in (3, 4):
+        raise RuntimeError(f"unfold: expected 3D or 4D (batch mode) tensor, but got input of shape {list(input.shape)}")
+    kernel, spacing = spread("unfold", "kernel_size", kernel_size, 2), spread("unfold", "dilation", dilation, 2)
+    edges, steps = spread("unfold", "padding", padding, 2), spread("unfold", "stride", stride, 2)
+    counts = _positions_count("unfold", input.shape[-2:], kernel, [spacing, edges, steps])
+    from pyburn.ops import pad
+
+    x = input if input.dim() == 4 else input.unsqueeze(0)
+    x = pad(x, [edges[1], edges[1], edges[0], edges[0]]) if max(edges) else x
+    for dim in range(2):
+        x = x.unfold(2 + dim, spacing[dim] * (kernel[dim] - 1) + 1, steps[dim])
+    # (N, C, rows, columns, KH, KW), of which every dilation-th element of the window is wanted.
+    x = x[..., :: spacing[0], :: spacing[1]].permute(0, 1, 4, 5, 2, 3)
+    batch, channels = x.shape[:2]
+    x = x.reshape(batch, channels * kernel[0] * kernel[1], counts[0] * counts[1])
+    return x if input.dim() == 4 else x.squeeze(0)
+
+
+def fold(
+    input: Tensor,
+    output_size: Sizes,
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Sizes = 0,
+    stride: Sizes = 1,
+) -> Tensor:
+    """Columns of windows (N, C * KH * KW, windows) added up to an image of `output_size`: the transpose of `unfold`.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import nn
+        >>> nn.fold(pyburn.ones(1, 2, 2), (1, 3), (1, 2))
+        tensor([[[[1., 2., 1.]]]])
+    """
+    sizes, kernel = spread("fold", "output_size", output_size, 2), spread("fold", "kernel_size", kernel_size, 2)
+    spacing, edges = spread("fold", "dilation", dilation, 2), spread("fold", "padding", padding, 2)
+    steps = spread("fold", "stride", stride, 2)
+    counts = _positions_count("fold", sizes, kernel, [spacing, edges, steps])
+    window = kernel[0] * kernel[1]
+    if input.dim() not in (2, 3) or input.shape[-2] % window or input.shape[-1] != counts[0] * counts[1]:
+        raise RuntimeError(
+            f"fold: input has shape {list(input.shape)} but output_size={sizes} and kernel_size={kernel} need "
+            f"(N, C * {window}, {counts[0] * counts[1]})"
+        )
+    x = input if input.dim() == 3 else input.unsqueeze(0)
+    batch, channels = x.shape[0], x.shape[1] // window
+    from pyburn.ops import eye
+
+    one = eye(window, dtype=x.dtype, device=x.device).reshape(window, 1, *kernel)
+    grid = x.reshape(batch * channels, window, *counts)
+    extra = [
+        size + 2 * p - ((c - 1) * s + d * (k - 1) + 1)
+        for size, p, c, s, d, k in zip(sizes, edges, counts, steps, spacing, kernel, strict=True)
+    ]
+    image = conv_transpose2d(grid, one, None, steps, edges, extra, 1, spacing).reshape(batch, channels, *sizes)
+    return image if input.dim() == 3 else image.squeeze(0)

@@ -1,0 +1,238 @@
+//! Two-operand functions of each element type over CPU memory (benchmarks/ops.py: add rows).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use half::{bf16, f16};
+
+use super::number::{Integer, Number, with_bits, with_integer, with_number};
+use super::pointwise::{Strided, map2, map2_costly};
+use crate::dtype::DType;
+use crate::error::{self, Result};
+
+/// A function of two elements of one type with a result of that type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    FloorDiv,
+    TruncDiv,
+    Remainder,
+    Fmod,
+    Pow,
+    Max,
+    Min,
+    Fmax,
+    Fmin,
+    And,
+    Or,
+    Xor,
+    Left,
+    Right,
+    Gcd,
+    Lcm,
+    Atan2,
+    Hypot,
+    Copysign,
+    NextAfter,
+    LogAddExp,
+    LogAddExp2,
+    Xlogy,
+    Xlog1py,
+    Heaviside,
+}
+
+/// A question about two elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// Where the operands and the result lie.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    pub shape: &'a [usize],
+    pub out: Strided<'a>,
+    pub a: Strided<'a>,
+    pub b: Strided<'a>,
+}
+
+/// Writes `op(a, b)` to `out`; all three hold elements of `dtype`.
+pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()> {
+    let refuse = || error::dtype(format!("{name}: not implemented for '{}'", dtype.name()));
+    match op {
+        Binary::Add if dtype == DType::Bool => cheap::<u8>(at, Integer::or),
+        Binary::Mul if dtype == DType::Bool => cheap::<u8>(at, Integer::and),
+        Binary::Add => with_bits!(dtype, T => cheap::<T>(at, Number::add), else return refuse()),
+        Binary::Sub => with_bits!(dtype, T => cheap::<T>(at, Number::sub), else return refuse()),
+        Binary::Mul => with_bits!(dtype, T => cheap::<T>(at, Number::mul), else return refuse()),
+        Binary::Div if dtype.is_float() => {
+            with_number!(dtype, T => cheap::<T>(at, Number::div), else return refuse())
+        }
+        Binary::Max => with_number!(dtype, T => cheap::<T>(at, Number::max), else return refuse()),
+        Binary::Min => with_number!(dtype, T => cheap::<T>(at, Number::min), else return refuse()),
+        Binary::Fmax => with_number!(dtype, T => costly::<T>(at, Number::fmax), else return refuse()),
+        Binary::Fmin => with_number!(dtype, T => costly::<T>(at, Number::fmin), else return refuse()),
+        Binary::Pow => with_number!(dtype, T => costly::<T>(at, Number::pow), else return refuse()),
+        Binary::Div | Binary::TruncDiv => return divide(dtype, at, refuse, Division::Trunc),
+        Binary::FloorDiv => return divide(dtype, at, refuse, Division::Floor),
+        Binary::Remainder => return divide(dtype, at, refuse, Division::Remainder),
+        Binary::Fmod => return divide(dtype, at, refuse, Division::Fmod),
+        Binary::Heaviside => with_number!(dtype, T => costly::<T>(at, heaviside), else return refuse()),
+        Binary::And => with_integer!(dtype, T => cheap::<T>(at, Integer::and), else return refuse()),
+        Binary::Or => with_integer!(dtype, T => cheap::<T>(at, Integer::or), else return refuse()),
+        Binary::Xor => with_integer!(dtype, T => cheap::<T>(at, Integer::xor), else return refuse()),
+        Binary::Left => with_integer!(dtype, T => costly::<T>(at, Integer::left), else return refuse()),
+        Binary::Right => with_integer!(dtype, T => costly::<T>(at, Integer::right), else return refuse()),
+        Binary::Gcd => with_integer!(dtype, T => costly::<T>(at, Integer::gcd), else return refuse()),
+        Binary::Lcm => with_integer!(dtype, T => costly::<T>(at, lcm), else return refuse()),
+        Binary::NextAfter => match dtype {
+            DType::F32 => costly::<f32>(at, libm::nextafterf),
+            DType::F64 => costly::<f64>(at, libm::nextafter),
+            _ => return refuse(),
+        },
+        _ => return float(op, dtype, at, refuse),
+    }
+    Ok(())
+}
+
+fn cheap<T: Number>(at: Places<'_>, f: impl Fn(T, T) -> T + Sync) {
+    map2::<T, T, T>(at.shape, at.out, at.a, at.b, f);
+}
+
+fn costly<T: Number>(at: Places<'_>, f: impl Fn(T, T) -> T + Sync) {
+    map2_costly::<T, T, T>(at.shape, at.out, at.a, at.b, f);
+}
+
+enum Division {
+    Trunc,
+    Floor,
+    Remainder,
+    Fmod,
+}
+
+/// Integer divisions by zero raise what torch raises on the CPU.
+fn divide(dtype: DType, at: Places<'_>, refuse: impl Fn() -> Result<()>, how: Division) -> Result<()> {
+    if dtype == DType::Bool {
+        return refuse();
+    }
+    let zero = AtomicBool::new(false);
+    let watched = dtype.is_int();
+    macro_rules! run {
+        ($T:ty, $f:expr) => {
+            costly::<$T>(at, |a, b| {
+                if watched && Number::is_zero(b) {
+                    zero.store(true, Ordering::Relaxed);
+                }
+                $f(a, b)
+            })
+        };
+    }
+    with_number!(dtype, T => match how {
+        Division::Trunc => run!(T, <T as Number>::trunc_div),
+        Division::Floor => run!(T, <T as Number>::floor_div),
+        Division::Remainder => run!(T, <T as Number>::remainder),
+        Division::Fmod => run!(T, <T as Number>::fmod),
+    }, else return refuse());
+    if zero.into_inner() { error::runtime("ZeroDivisionError") } else { Ok(()) }
+}
+
+fn heaviside<T: Number>(x: T, at_zero: T) -> T {
+    if x.is_zero() {
+        at_zero
+    } else if x > T::ZERO {
+        T::ONE
+    } else {
+        // NaN too, as in torch.
+        T::ZERO
+    }
+}
+
+fn lcm<T: Integer>(a: T, b: T) -> T {
+    let divisor = a.gcd(b);
+    if divisor.is_zero() { T::ZERO } else { a.div(divisor).mul(b).abs() }
+}
+
+/// Functions of two floats, computed in float64 for float64 and in float32 for the rest.
+fn float(op: Binary, dtype: DType, at: Places<'_>, refuse: impl Fn() -> Result<()>) -> Result<()> {
+    let Some((single, double)) = functions(op) else { return refuse() };
+    match dtype {
+        DType::F32 => costly::<f32>(at, single),
+        DType::F64 => costly::<f64>(at, double),
+        DType::F16 => costly::<f16>(at, |a, b| f16::from_f32(single(a.to_f32(), b.to_f32()))),
+        DType::BF16 => costly::<bf16>(at, |a, b| bf16::from_f32(single(a.to_f32(), b.to_f32()))),
+        _ => return refuse(),
+    }
+    Ok(())
+}
+
+type Functions = (fn(f32, f32) -> f32, fn(f64, f64) -> f64);
+
+fn functions(op: Binary) -> Option<Functions> {
+    Some(match op {
+        Binary::Atan2 => (f32::atan2, f64::atan2),
+        Binary::Hypot => (f32::hypot, f64::hypot),
+        Binary::Copysign => (f32::copysign, f64::copysign),
+        Binary::LogAddExp => (|a, b| log_add_exp(f64::from(a), f64::from(b)) as f32, log_add_exp),
+        Binary::LogAddExp2 => (|a, b| log_add_exp2(f64::from(a), f64::from(b)) as f32, log_add_exp2),
+        Binary::Xlogy => (|x, y| times_log(x, y, f32::ln), |x, y| times_log(x, y, f64::ln)),
+        Binary::Xlog1py => (|x, y| times_log(x, y, f32::ln_1p), |x, y| times_log(x, y, f64::ln_1p)),
+        _ => return None,
+    })
+}
+
+fn log_add_exp(a: f64, b: f64) -> f64 {
+    if a == b && a.is_infinite() {
+        return a;
+    }
+    a.max(b) + if a.is_nan() || b.is_nan() { f64::NAN } else { (-(a - b).abs()).exp().ln_1p() }
+}
+
+fn log_add_exp2(a: f64, b: f64) -> f64 {
+    if a == b && a.is_infinite() {
+        return a;
+    }
+    let rest = (-(a - b).abs()).exp2().ln_1p() / std::f64::consts::LN_2;
+    a.max(b) + if a.is_nan() || b.is_nan() { f64::NAN } else { rest }
+}
+
+/// `x * log(y)`, zero where x is, unless y is NaN.
+fn times_log<T: Number>(x: T, y: T, log: impl Fn(T) -> T) -> T {
+    if y.is_nan() {
+        y
+    } else if x.is_zero() {
+        T::ZERO
+    } else {
+        x.mul(log(y))
+    }
+}
+
+/// Writes the answers (bytes 0 and 1) for elements of `dtype`.
+pub fn compare(op: Compare, name: &str, dtype: DType, at: Places<'_>) -> Result<()> {
+    macro_rules! run {
+        ($T:ty, $f:expr) => {
+            map2::<$T, $T, u8>(at.shape, at.out, at.a, at.b, $f)
+        };
+    }
+    if matches!(op, Compare::Eq | Compare::Ne) {
+        let same = u8::from(op == Compare::Eq);
+        with_bits!(dtype, T => run!(T, |a, b| u8::from(a == b) ^ same ^ 1), else {
+            return error::dtype(format!("{name}: not implemented for '{}'", dtype.name()));
+        });
+        return Ok(());
+    }
+    with_number!(dtype, T => match op {
+        Compare::Eq | Compare::Ne => {}
+        Compare::Lt => run!(T, |a, b| u8::from(a < b)),
+        Compare::Le => run!(T, |a, b| u8::from(a <= b)),
+        Compare::Gt => run!(T, |a, b| u8::from(a > b)),
+        Compare::Ge => run!(T, |a, b| u8::from(a >= b)),
+    }, else return error::dtype(format!("{name}: not implemented for '{}'", dtype.name())));
+    Ok(())
+}

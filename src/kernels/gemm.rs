@@ -1,0 +1,110 @@
+//! Matrix products on strided memory without copies, by the `gemm` crate (benchmarks/ops.py: matmul, linear, bmm).
+
+use gemm::Parallelism;
+use rayon::prelude::*;
+
+use super::elements::Elements;
+use crate::dtype::DType;
+
+/// Multiplications below which one product is not worth several threads.
+const PARALLEL_ABOVE: usize = 1 << 18;
+
+/// `out = a @ b`, or `out += a @ b`, over the last two dimensions; the dimensions before them are equal (strides of
+/// 0 broadcast). `out` is zeroed where it is not added to, and does not overlap itself.
+pub fn multiply(out: &Elements, a: &Elements, b: &Elements, add: bool) {
+    let rank = out.geometry.rank();
+    let Some(batch_rank) = rank.checked_sub(2) else { return };
+    let [m, n] = [out.geometry.shape[batch_rank], out.geometry.shape[batch_rank + 1]];
+    let k = a.geometry.shape[batch_rank + 1];
+    let batch: usize = out.geometry.shape[..batch_rank].iter().product();
+    if m * n * k * batch == 0 {
+        return;
+    }
+    let work = m * n * k;
+    let one = |index: usize, parallelism: Parallelism| {
+        let [at, left, right] = [out, a, b].map(|memory| offset(memory, index, batch_rank));
+        match out.dtype {
+            DType::F32 => floats::<f32>(1.0, [out, a, b], [at, left, right], [m, n, k], (add, parallelism)),
+            DType::F64 => floats::<f64>(1.0, [out, a, b], [at, left, right], [m, n, k], (add, parallelism)),
+            _ => integers([out, a, b], [at, left, right], [m, n, k]),
+        }
+    };
+    if batch * work < PARALLEL_ABOVE {
+        (0..batch).for_each(|index| one(index, Parallelism::None));
+    } else if batch >= rayon::current_num_threads() {
+        (0..batch).into_par_iter().for_each(|index| one(index, Parallelism::None));
+    } else {
+        (0..batch).for_each(|index| one(index, Parallelism::Rayon(0)));
+    }
+}
+
+/// Where the `index`-th matrix begins.
+fn offset(memory: &Elements, mut index: usize, batch_rank: usize) -> usize {
+    let mut at = memory.geometry.offset;
+    for dim in (0..batch_rank).rev() {
+        let size = memory.geometry.shape[dim];
+        at += index % size * memory.geometry.strides[dim];
+        index /= size;
+    }
+    at
+}
+
+/// Row and column strides of the matrices.
+fn steps(memory: &Elements) -> [isize; 2] {
+    let strides = &memory.geometry.strides;
+    let rank = strides.len();
+    [strides[rank - 2] as isize, strides[rank - 1] as isize]
+}
+
+fn floats<T: Copy + 'static>(
+    one: T,
+    [out, a, b]: [&Elements; 3],
+    [at, left, right]: [usize; 3],
+    [m, n, k]: [usize; 3],
+    (add, parallelism): (bool, Parallelism),
+) {
+    let ([out_row, out_column], [a_row, a_column], [b_row, b_column]) = (steps(out), steps(a), steps(b));
+    // SAFETY: sizes and strides are those of the three geometries, which lie inside their storages.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            out.at::<T>(at),
+            out_column,
+            out_row,
+            add,
+            a.at::<T>(left),
+            a_column,
+            a_row,
+            b.at::<T>(right),
+            b_column,
+            b_row,
+            one,
+            one,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
+
+/// int64 with wrap-around, which is right for every narrower type after truncation too.
+fn integers([out, a, b]: [&Elements; 3], [at, left, right]: [usize; 3], [m, n, k]: [usize; 3]) {
+    let [[out_row, out_column], [a_row, a_column], [b_row, b_column]] =
+        [out, a, b].map(|memory| steps(memory).map(isize::unsigned_abs));
+    for i in 0..m {
+        for p in 0..k {
+            // SAFETY: as in `floats`.
+            unsafe {
+                let factor = *a.at::<i64>(left + i * a_row + p * a_column);
+                for j in 0..n {
+                    let slot = out.at::<i64>(at + i * out_row + j * out_column);
+                    let value = *b.at::<i64>(right + p * b_row + j * b_column);
+                    *slot = (*slot).wrapping_add(factor.wrapping_mul(value));
+                }
+            }
+        }
+    }
+}

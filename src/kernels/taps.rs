@@ -1,0 +1,105 @@
+//! Weighted sums along one dimension: averages of windows and interpolation (benchmarks/ops.py: avg_pool2d, interpolate).
+
+use std::ops::{AddAssign, Mul};
+
+use rayon::prelude::*;
+
+/// A sparse matrix, row by row: output `o` is the sum of `weight[i] * input[index[i]]` over `starts[o]..starts[o + 1]`.
+#[derive(Clone, Debug)]
+pub struct Taps {
+    pub inputs: usize,
+    starts: Vec<usize>,
+    index: Vec<usize>,
+    weight: Vec<f64>,
+}
+
+impl Taps {
+    /// From the (input, weight) pairs of each output; inputs out of range are refused by returning None.
+    pub fn new(inputs: usize, rows: &[Vec<(usize, f64)>]) -> Option<Self> {
+        let mut taps = Self { inputs, starts: vec![0], index: Vec::new(), weight: Vec::new() };
+        for row in rows {
+            for &(index, weight) in row {
+                if index >= inputs {
+                    return None;
+                }
+                taps.index.push(index);
+                taps.weight.push(weight);
+            }
+            taps.starts.push(taps.index.len());
+        }
+        Some(taps)
+    }
+
+    pub fn outputs(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn row(&self, output: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.starts[output]..self.starts[output + 1];
+        self.index[range.clone()].iter().copied().zip(self.weight[range].iter().copied())
+    }
+
+    /// The matrix with rows and columns exchanged: how gradients go back.
+    pub fn transposed(&self) -> Self {
+        let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.inputs];
+        for output in 0..self.outputs() {
+            for (index, weight) in self.row(output) {
+                rows[index].push((output, weight));
+            }
+        }
+        Self::new(self.outputs(), &rows).unwrap_or_else(|| self.clone())
+    }
+
+    /// All entries, row by row.
+    pub fn dense(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.outputs() * self.inputs];
+        for output in 0..self.outputs() {
+            for (index, weight) in self.row(output) {
+                out[output * self.inputs + index] += weight;
+            }
+        }
+        out
+    }
+}
+
+/// Elements that taps are applied to.
+pub trait Element: Copy + Default + Send + Sync + AddAssign + Mul<Output = Self> {
+    fn from_f64(value: f64) -> Self;
+}
+
+impl Element for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as Self
+    }
+}
+
+impl Element for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+}
+
+/// `input` is `[outer, taps.inputs, inner]` and `output`, zeroed, `[outer, taps.outputs(), inner]`.
+pub fn apply<T: Element>(input: &[T], output: &mut [T], inner: usize, taps: &Taps) {
+    let (from, to) = (taps.inputs * inner, taps.outputs() * inner);
+    if from == 0 || to == 0 {
+        return;
+    }
+    let weights: Vec<T> = taps.weight.iter().map(|&weight| T::from_f64(weight)).collect();
+    let step = |(input, output): (&[T], &mut [T])| {
+        for (row, slots) in output.chunks_exact_mut(inner).enumerate() {
+            for tap in taps.starts[row]..taps.starts[row + 1] {
+                let (at, weight) = (taps.index[tap] * inner, weights[tap]);
+                for (slot, &value) in slots.iter_mut().zip(&input[at..at + inner]) {
+                    *slot += value * weight;
+                }
+            }
+        }
+    };
+    if input.len() + output.len() < super::iterate::PARALLEL_ABOVE {
+        input.chunks_exact(from).zip(output.chunks_exact_mut(to)).for_each(step);
+    } else {
+        let least = (super::iterate::PARALLEL_ABOVE / 8 / (from + to)).max(1);
+        input.par_chunks_exact(from).zip(output.par_chunks_exact_mut(to)).with_min_len(least).for_each(step);
+    }
+}

@@ -1,0 +1,410 @@
+//! Activation functions: one pass forward, and rules made of recorded ops.
+
+use burn_backend::ops::{ActivationOps, FloatTensorOps};
+use burn_dispatch::{Dispatch, DispatchTensor};
+use pyo3::prelude::*;
+
+use super::arithmetic::{add_args, add_scalar, mul, mul_scalar, sub_args};
+use super::operand::Scalar;
+use super::pointwise::{Arg, Call, evaluate};
+use super::select::select;
+use super::{compare, reduce, unary};
+use crate::autograd::{Record, grads};
+use crate::dtype::{DType, DTypeArg, Kind};
+use crate::error::Result;
+use crate::guard;
+use crate::kernels::pointwise::map1;
+use crate::kernels::softmax;
+use crate::tensor::Tensor;
+use crate::tensor::class::PyTensor;
+use crate::tensor::geometry::wrap_dim;
+
+fn t(x: &Tensor) -> Arg<'_> {
+    Arg::Tensor(x)
+}
+
+/// A function of float64 for each element; `gpu` makes it of burn's ops.
+fn float_map(
+    name: &'static str,
+    x: &Tensor,
+    f: impl Fn(f64) -> f64 + Sync,
+    gpu: impl FnOnce(DispatchTensor) -> DispatchTensor + Send,
+) -> Result<Tensor> {
+    let dtype = x.dtype();
+    crate::check::kind(name, dtype, &[Kind::Float])?;
+    evaluate(
+        Call { name, args: [t(x)], dtypes: [dtype], out: dtype, into: None },
+        |shape, out, [x]| {
+            match dtype {
+                DType::F64 => map1::<f64, f64>(shape, out, x, &f),
+                DType::F32 => map1::<f32, f32>(shape, out, x, |x| f(f64::from(x)) as f32),
+                DType::F16 => map1(shape, out, x, |x: half::f16| half::f16::from_f64(f(x.to_f64()))),
+                _ => map1(shape, out, x, |x: half::bf16| half::bf16::from_f64(f(x.to_f64()))),
+            }
+            Ok(())
+        },
+        |[value], _| guard::run(name, || Some(gpu(value))),
+    )
+}
+
+fn times(x: &Tensor, factor: f64) -> Result<Tensor> {
+    mul_scalar(x, Scalar::Float(factor))
+}
+
+fn plus(x: &Tensor, number: f64) -> Result<Tensor> {
+    add_scalar(x, Scalar::Float(number))
+}
+
+/// `grad` where the mask holds, zero elsewhere.
+fn pass(mask: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    select(mask, t(grad), Arg::from(0))
+}
+
+fn scaled(x: DispatchTensor, by: f64) -> DispatchTensor {
+    Dispatch::float_mul_scalar(x, burn_std::Scalar::Float(by))
+}
+
+fn shifted(x: DispatchTensor, by: f64) -> DispatchTensor {
+    Dispatch::float_add_scalar(x, burn_std::Scalar::Float(by))
+}
+
+pub fn leaky_relu(x: &Tensor, slope: f64) -> Result<Tensor> {
+    let out = float_map(
+        "leaky_relu",
+        x,
+        |x| if x > 0.0 { x } else { x * slope },
+        |x| Dispatch::leaky_relu(x, burn_std::Scalar::Float(slope)),
+    )?;
+    if let Some(record) = Record::new("LeakyReluBackward0", &[x]) {
+        record.save(x).finish(&out, move |c| {
+            let grad = c.grad()?;
+            let positive = compare::gt(c.saved(0)?, Arg::from(0))?;
+            grads([Some(select(&positive, t(&grad), t(&times(&grad, slope)?))?)])
+        });
+    }
+    Ok(out)
+}
+
+/// `scale * x` above zero, `scale * alpha * (exp(input_scale * x) - 1)` below: elu, selu and celu.
+pub fn elu(x: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
+    let below = move |x: f64| scale * alpha * (input_scale * x).exp_m1();
+    let out = float_map(
+        "elu",
+        x,
+        |x| if x > 0.0 { scale * x } else { below(x) },
+        |x| {
+            let positive = scaled(Dispatch::relu(x.clone()), scale);
+            let rest = Dispatch::float_neg(Dispatch::relu(Dispatch::float_neg(x)));
+            let curve = shifted(Dispatch::float_exp(scaled(rest, input_scale)), -1.0);
+            Dispatch::float_add(positive, scaled(curve, scale * alpha))
+        },
+    )?;
+    if let Some(record) = Record::new("EluBackward0", &[x]) {
+        record.save(x).finish(&out, move |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let curve = times(&unary::exp(&times(x, input_scale)?)?, scale * alpha * input_scale)?;
+            let positive = compare::gt(x, Arg::from(0))?;
+            grads([Some(select(&positive, t(&times(&grad, scale)?), t(&mul(&grad, &curve)?))?)])
+        });
+    }
+    Ok(out)
+}
+
+const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
+/// sqrt(2 / pi), and the cubic coefficient of the tanh form.
+const TANH_SCALE: f64 = 0.797_884_560_802_865_4;
+const TANH_CUBIC: f64 = 0.044_715;
+
+/// `x` times the normal distribution's probability of less than `x`.
+pub fn gelu(x: &Tensor) -> Result<Tensor> {
+    let out = float_map("gelu", x, |x| 0.5 * x * (1.0 + libm::erf(x * ROOT_HALF)), Dispatch::gelu)?;
+    if let Some(record) = Record::new("GeluBackward0", &[x]) {
+        record.save(x).finish(&out, |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let below = times(&plus(&unary::erf(&times(x, ROOT_HALF)?)?, 1.0)?, 0.5)?;
+            let density = times(&unary::exp(&times(&unary::square(x)?, -0.5)?)?, TANH_SCALE / 2.0)?;
+            grads([Some(mul(&grad, &add_args(t(&below), t(&mul(x, &density)?))?)?)])
+        });
+    }
+    Ok(out)
+}
+
+/// `gelu` with a tanh in place of the normal distribution.
+pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
+    let inner = |x: f64| TANH_SCALE * (x + TANH_CUBIC * x * x * x);
+    let out = float_map(
+        "gelu",
+        x,
+        move |x| 0.5 * x * (1.0 + inner(x).tanh()),
+        |x| {
+            let cube = Dispatch::float_mul(Dispatch::float_mul(x.clone(), x.clone()), x.clone());
+            let inner = scaled(Dispatch::float_add(x.clone(), scaled(cube, TANH_CUBIC)), TANH_SCALE);
+            Dispatch::float_mul(scaled(x, 0.5), shifted(Dispatch::float_tanh(inner), 1.0))
+        },
+    )?;
+    if let Some(record) = Record::new("GeluBackward0", &[x]) {
+        record.save(x).finish(&out, |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let square = unary::square(x)?;
+            let inner = times(&mul(x, &plus(&times(&square, TANH_CUBIC)?, 1.0)?)?, TANH_SCALE)?;
+            let tanh = unary::tanh(&inner)?;
+            let slope = times(&plus(&times(&square, 3.0 * TANH_CUBIC)?, 1.0)?, TANH_SCALE)?;
+            let bend = mul(&sub_args(Arg::from(1), t(&unary::square(&tanh)?))?, &slope)?;
+            let total = add_args(t(&plus(&tanh, 1.0)?), t(&mul(x, &bend)?))?;
+            grads([Some(mul(&grad, &times(&total, 0.5)?)?)])
+        });
+    }
+    Ok(out)
+}
+
+pub fn silu(x: &Tensor) -> Result<Tensor> {
+    let out =
+        float_map("silu", x, |x| x / (1.0 + (-x).exp()), |x| Dispatch::float_mul(x.clone(), Dispatch::sigmoid(x)))?;
+    if let Some(record) = Record::new("SiluBackward0", &[x]) {
+        record.save(x).finish(&out, |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let gate = unary::sigmoid(x)?;
+            let rest = sub_args(Arg::from(1), t(&gate))?;
+            let slope = mul(&gate, &plus(&mul(x, &rest)?, 1.0)?)?;
+            grads([Some(mul(&grad, &slope)?)])
+        });
+    }
+    Ok(out)
+}
+
+/// `log(1 + exp(beta * x)) / beta`, the identity where `beta * x` is above the threshold.
+pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
+    let soft = move |x: f64| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
+    let out = float_map("softplus", x, soft, |x| {
+        // log(1 + exp(z)) = max(z, 0) + log(1 + exp(-|z|)) does not overflow.
+        let z = scaled(x, beta);
+        let tail = Dispatch::float_log1p(Dispatch::float_exp(Dispatch::float_neg(Dispatch::float_abs(z.clone()))));
+        scaled(Dispatch::float_add(Dispatch::relu(z), tail), 1.0 / beta)
+    })?;
+    if let Some(record) = Record::new("SoftplusBackward0", &[x]) {
+        record.save(x).finish(&out, move |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let z = times(x, beta)?;
+            let linear = compare::gt(&z, Arg::from(threshold))?;
+            grads([Some(select(&linear, t(&grad), t(&mul(&grad, &unary::sigmoid(&z)?)?))?)])
+        });
+    }
+    Ok(out)
+}
+
+pub fn mish(x: &Tensor) -> Result<Tensor> {
+    let out = float_map(
+        "mish",
+        x,
+        |x| x * x.exp().ln_1p().tanh(),
+        |x| {
+            let tail = Dispatch::float_log1p(Dispatch::float_exp(Dispatch::float_neg(Dispatch::float_abs(x.clone()))));
+            let soft = Dispatch::float_add(Dispatch::relu(x.clone()), tail);
+            Dispatch::float_mul(x, Dispatch::float_tanh(soft))
+        },
+    )?;
+    if let Some(record) = Record::new("MishBackward0", &[x]) {
+        record.save(x).finish(&out, |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let tanh = unary::tanh(&softplus(x, 1.0, 20.0)?)?;
+            let bend = sub_args(Arg::from(1), t(&unary::square(&tanh)?))?;
+            let slope = add_args(t(&tanh), t(&mul(&mul(x, &unary::sigmoid(x)?)?, &bend)?))?;
+            grads([Some(mul(&grad, &slope)?)])
+        });
+    }
+    Ok(out)
+}
+
+pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
+    let out = float_map("logsigmoid", x, |x| x.min(0.0) - (-x.abs()).exp().ln_1p(), Dispatch::log_sigmoid)?;
+    if let Some(record) = Record::new("LogSigmoidBackward0", &[x]) {
+        record.save(x).finish(&out, |c| grads([Some(mul(&c.grad()?, &unary::sigmoid(&unary::neg(c.saved(0)?)?)?)?)]));
+    }
+    Ok(out)
+}
+
+/// Inside `(low, high)`, where the slope of a clipped line is not zero.
+fn between(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
+    super::bitwise::logical_and(t(&compare::gt(x, Arg::from(low))?), t(&compare::lt(x, Arg::from(high))?))
+}
+
+/// The elements clipped to a range; unlike `clamp`, gradients stop at the bounds themselves.
+pub fn hardtanh(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
+    let out = super::select::clamp(&x.detached(), Some(Arg::from(low)), Some(Arg::from(high)))?;
+    if let Some(record) = Record::new("HardtanhBackward0", &[x]) {
+        record.save(x).finish(&out, move |c| grads([Some(pass(&between(c.saved(0)?, low, high)?, &c.grad()?)?)]));
+    }
+    Ok(out)
+}
+
+pub fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
+    let out = float_map(
+        "hardsigmoid",
+        x,
+        |x| if x.is_nan() { x } else { ((x + 3.0) / 6.0).clamp(0.0, 1.0) },
+        |x| Dispatch::hard_sigmoid(x, burn_std::Scalar::Float(1.0 / 6.0), burn_std::Scalar::Float(0.5)),
+    )?;
+    if let Some(record) = Record::new("HardsigmoidBackward0", &[x]) {
+        record
+            .save(x)
+            .finish(&out, |c| grads([Some(pass(&between(c.saved(0)?, -3.0, 3.0)?, &times(&c.grad()?, 1.0 / 6.0)?)?)]));
+    }
+    Ok(out)
+}
+
+pub fn hardswish(x: &Tensor) -> Result<Tensor> {
+    let out = float_map(
+        "hardswish",
+        x,
+        |x| if x.is_nan() { x } else { x * (x + 3.0).clamp(0.0, 6.0) / 6.0 },
+        |x| {
+            let gate =
+                Dispatch::hard_sigmoid(x.clone(), burn_std::Scalar::Float(1.0 / 6.0), burn_std::Scalar::Float(0.5));
+            Dispatch::float_mul(x, gate)
+        },
+    )?;
+    if let Some(record) = Record::new("HardswishBackward0", &[x]) {
+        record.save(x).finish(&out, |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let middle = mul(&grad, &plus(&times(x, 1.0 / 3.0)?, 0.5)?)?;
+            let upper = select(&compare::ge(x, Arg::from(3))?, t(&grad), t(&middle))?;
+            grads([Some(select(&compare::le(x, Arg::from(-3))?, Arg::from(0), t(&upper))?)])
+        });
+    }
+    Ok(out)
+}
+
+/// Zero where `keep` does not hold, else the element moved by `shift` towards zero.
+fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift: f64) -> Result<Tensor> {
+    // The bound is compared in the tensor's own precision, as torch does.
+    let own = |bound: f64| if x.dtype() == DType::F64 { bound } else { f64::from(bound as f32) };
+    let (lambda, shift) = (own(lambda), own(shift));
+    let f = move |x: f64| {
+        if x.is_nan() {
+            x
+        } else if x > lambda {
+            x - shift
+        } else if x < -lambda {
+            x + shift
+        } else {
+            0.0
+        }
+    };
+    let out = if x.device().is_cpu() {
+        float_map(name, x, f, |x| x)?
+    } else {
+        let outside = compare::gt(&unary::abs(&x.detached())?, Arg::from(lambda))?;
+        let moved = sub_args(t(&x.detached()), t(&times(&unary::sign(&x.detached())?, shift)?))?;
+        select(&outside, t(&moved), Arg::from(0))?
+    };
+    if let Some(record) = Record::new(node, &[x]) {
+        record.save(x).finish(&out, move |c| {
+            let inside = compare::le(&unary::abs(c.saved(0)?)?, Arg::from(lambda))?;
+            grads([Some(select(&inside, Arg::from(0), t(&c.grad()?))?)])
+        });
+    }
+    Ok(out)
+}
+
+/// The softmax along `dim`, or its logarithm.
+pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
+    let name = if log { "log_softmax" } else { "softmax" };
+    crate::check::kind(name, x.dtype(), &[Kind::Float])?;
+    let dtype = x.dtype();
+    let out = if x.device().is_cpu() {
+        let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let input = if dtype == wide { x.contiguous_data()? } else { x.converted(wide)? };
+        let out = softmax::softmax(&input, dim, log)?;
+        if dtype == wide { out } else { out.converted(dtype)? }
+    } else {
+        Tensor::compute(name, &[x], dtype, move |mut values| {
+            let value = values.swap_remove(0);
+            if log { Dispatch::log_softmax(value, dim) } else { Dispatch::softmax(value, dim) }
+        })?
+    };
+    let node = if log { "LogSoftmaxBackward0" } else { "SoftmaxBackward0" };
+    if let Some(record) = Record::new(node, &[x]) {
+        record.save_outputs().finish(&out, move |c| {
+            let (grad, y) = (c.grad()?, c.saved(0)?);
+            let dims = if y.rank() == 0 { vec![] } else { vec![dim] };
+            if log {
+                let total = reduce::sum(&grad, &dims, true)?;
+                return grads([Some(sub_args(t(&grad), t(&mul(&unary::exp(y)?, &total)?))?)]);
+            }
+            let weighted = mul(&grad, y)?;
+            let total = reduce::sum(&weighted, &dims, true)?;
+            grads([Some(sub_args(t(&weighted), t(&mul(y, &total)?))?)])
+        });
+    }
+    Ok(out)
+}
+
+/// The activations that are one native call; Python adds names, defaults and the composed ones.
+#[pymethods]
+impl PyTensor {
+    fn _leaky_relu(&self, slope: f64) -> Result<Tensor> {
+        leaky_relu(&self.tensor, slope)
+    }
+
+    fn _elu(&self, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
+        elu(&self.tensor, alpha, scale, input_scale)
+    }
+
+    fn _gelu(&self, tanh: bool) -> Result<Tensor> {
+        if tanh { gelu_tanh(&self.tensor) } else { gelu(&self.tensor) }
+    }
+
+    fn _silu(&self) -> Result<Tensor> {
+        silu(&self.tensor)
+    }
+
+    fn _mish(&self) -> Result<Tensor> {
+        mish(&self.tensor)
+    }
+
+    fn _softplus(&self, beta: f64, threshold: f64) -> Result<Tensor> {
+        softplus(&self.tensor, beta, threshold)
+    }
+
+    fn _logsigmoid(&self) -> Result<Tensor> {
+        logsigmoid(&self.tensor)
+    }
+
+    fn _hardtanh(&self, low: f64, high: f64) -> Result<Tensor> {
+        hardtanh(&self.tensor, low, high)
+    }
+
+    fn _hardsigmoid(&self) -> Result<Tensor> {
+        hardsigmoid(&self.tensor)
+    }
+
+    fn _hardswish(&self) -> Result<Tensor> {
+        hardswish(&self.tensor)
+    }
+
+    fn _shrink(&self, bound: f64, soft: bool) -> Result<Tensor> {
+        if soft {
+            shrink("softshrink", "SoftshrinkBackward0", &self.tensor, bound, bound)
+        } else {
+            shrink("hardshrink", "HardshrinkBackward0", &self.tensor, bound, 0.0)
+        }
+    }
+
+    #[pyo3(signature = (dim, dtype=None))]
+    fn softmax(&self, dim: isize, dtype: Option<DTypeArg>) -> Result<Tensor> {
+        softmax_in(&self.tensor, "softmax", dim, dtype, false)
+    }
+
+    #[pyo3(signature = (dim, dtype=None))]
+    fn log_softmax(&self, dim: isize, dtype: Option<DTypeArg>) -> Result<Tensor> {
+        softmax_in(&self.tensor, "log_softmax", dim, dtype, true)
+    }
+}
+
+fn softmax_in(x: &Tensor, name: &str, dim: isize, dtype: Option<DTypeArg>, log: bool) -> Result<Tensor> {
+    let dim = wrap_dim(name, dim, x.rank())?;
+    match dtype {
+        Some(dtype) => softmax(&super::creation::to_dtype(x, dtype.0)?, dim, log),
+        None => softmax(x, dim, log),
+    }
+}

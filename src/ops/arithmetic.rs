@@ -1,0 +1,609 @@
+//! Arithmetic of two operands with broadcasting and torch's type promotion.
+
+use super::burn_pointwise as burn;
+use super::compare;
+use super::operand::Scalar;
+use super::pointwise::{Arg, Call, Pair, common_type, evaluate, float_type};
+use super::select::select;
+use super::unary;
+use crate::autograd::Context;
+use crate::dtype::DType;
+use crate::error::{self, Result};
+use crate::kernels::binary::{self as kernel, Binary, Places};
+use crate::tensor::Tensor;
+
+/// Computes `op(a, b)` in `dtype` without recording; into `target` when one is given.
+pub fn raw(
+    op: Binary,
+    name: &'static str,
+    a: Arg<'_>,
+    b: Arg<'_>,
+    dtype: DType,
+    target: Option<&Tensor>,
+) -> Result<Tensor> {
+    let on_cpu = || [a, b].iter().filter_map(|arg| arg.tensor()).all(|tensor| tensor.device().is_cpu());
+    if matches!(dtype, DType::F16 | DType::BF16) && (a.tensor().is_none() || b.tensor().is_none()) && on_cpu() {
+        // A number keeps its precision next to 16-bit floats: the op is made in float32 and rounded once.
+        let wide = raw(op, name, a, b, DType::F32, None)?;
+        return match target {
+            None => wide.converted(dtype),
+            Some(target) => target.write(&wide).map(|()| target.clone()),
+        };
+    }
+    evaluate(
+        Call { name, args: [a, b], dtypes: [dtype; 2], out: dtype, into: target },
+        |shape, out, [a, b]| kernel::binary(op, name, dtype, Places { shape, out, a, b }),
+        |values, device| burn::binary(op, dtype, values, device),
+    )
+}
+
+/// An op of two operands: what it is called, computed by, and which dtype its result has.
+pub struct Recipe {
+    pub op: Binary,
+    pub name: &'static str,
+    pub dtype: fn(Arg<'_>, Arg<'_>) -> Result<DType>,
+}
+
+fn promoted(a: Arg<'_>, b: Arg<'_>) -> Result<DType> {
+    Ok(common_type([a, b]))
+}
+
+fn floating(a: Arg<'_>, b: Arg<'_>) -> Result<DType> {
+    Ok(float_type([a, b]))
+}
+
+fn subtracted(a: Arg<'_>, b: Arg<'_>) -> Result<DType> {
+    match (a.is_bool(), b.is_bool()) {
+        (true, true) => error::dtype(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` \
+             operator instead.",
+        ),
+        (true, _) | (_, true) => error::dtype(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, \
+             use the `~` or `logical_not()` operator instead.",
+        ),
+        _ => promoted(a, b),
+    }
+}
+
+fn powered(a: Arg<'_>, b: Arg<'_>) -> Result<DType> {
+    let dtype = common_type([a, b]);
+    match b {
+        Arg::Scalar(number) if dtype.is_int() && number.as_i64() < 0 => {
+            error::runtime("Integers to negative integer powers are not allowed.")
+        }
+        Arg::Tensor(_) if dtype == DType::Bool => {
+            error::dtype("pow: not implemented for 'bool'; convert with .to(...) first")
+        }
+        _ => Ok(dtype),
+    }
+}
+
+macro_rules! recipes {
+    ($($constant:ident = $op:ident, $name:literal, $dtype:ident;)+) => {
+        $(pub const $constant: Recipe = Recipe { op: Binary::$op, name: $name, dtype: $dtype };)+
+    };
+}
+
+recipes! {
+    ADD = Add, "add", promoted;
+    SUB = Sub, "sub", subtracted;
+    MUL = Mul, "mul", promoted;
+    DIV = Div, "div", floating;
+    FLOOR_DIVIDE = FloorDiv, "floor_divide", promoted;
+    TRUNC_DIVIDE = TruncDiv, "div", promoted;
+    REMAINDER = Remainder, "remainder", promoted;
+    FMOD = Fmod, "fmod", promoted;
+    POW = Pow, "pow", powered;
+    MAXIMUM = Max, "maximum", promoted;
+    MINIMUM = Min, "minimum", promoted;
+    FMAX = Fmax, "fmax", promoted;
+    FMIN = Fmin, "fmin", promoted;
+    ATAN2 = Atan2, "atan2", floating;
+    HYPOT = Hypot, "hypot", promoted;
+    COPYSIGN = Copysign, "copysign", floating;
+    NEXTAFTER = NextAfter, "nextafter", promoted;
+    LOGADDEXP = LogAddExp, "logaddexp", promoted;
+    LOGADDEXP2 = LogAddExp2, "logaddexp2", promoted;
+    XLOGY = Xlogy, "xlogy", floating;
+    XLOG1PY = Xlog1py, "xlog1py", floating;
+    HEAVISIDE = Heaviside, "heaviside", promoted;
+}
+
+impl Recipe {
+    /// The value without its history.
+    pub fn value(&self, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+        raw(self.op, self.name, a, b, (self.dtype)(a, b)?, None)
+    }
+}
+
+/// What a rule is given: the operands and the result's gradient.
+struct Side<'c> {
+    a: Arg<'c>,
+    b: Arg<'c>,
+    grad: &'c Tensor,
+}
+
+type Half = fn(&Side<'_>) -> Result<Tensor>;
+
+/// Records an op whose rule looks at both operands.
+fn record_both(name: &'static str, a: Arg<'_>, b: Arg<'_>, out: &Tensor, left: Half, right: Half) {
+    if let Some((record, pair)) = Pair::record(name, a, b, |_, _| (true, true)) {
+        record.finish(out, move |c: &Context<'_>| {
+            let grad = c.grad()?;
+            let side = Side { a: pair.a(c)?, b: pair.b(c)?, grad: &grad };
+            pair.grads(c, || left(&side), || right(&side))
+        });
+    }
+}
+
+fn t(x: &Tensor) -> Arg<'_> {
+    Arg::Tensor(x)
+}
+
+pub fn add_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = ADD.value(a, b)?;
+    if let Some((record, pair)) = Pair::record("AddBackward0", a, b, |_, _| (false, false)) {
+        record.finish(&out, move |c| {
+            let grad = c.grad()?;
+            pair.grads(c, || Ok(grad.clone()), || Ok(grad.clone()))
+        });
+    }
+    Ok(out)
+}
+
+pub fn sub_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = SUB.value(a, b)?;
+    if let Some((record, pair)) = Pair::record("SubBackward0", a, b, |_, _| (false, false)) {
+        record.finish(&out, move |c| {
+            let grad = c.grad()?;
+            pair.grads(c, || Ok(grad.clone()), || unary::neg(&grad))
+        });
+    }
+    Ok(out)
+}
+
+pub fn mul_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = MUL.value(a, b)?;
+    if let Some((record, pair)) = Pair::record("MulBackward0", a, b, |left, right| (right, left)) {
+        record.finish(&out, move |c| {
+            let grad = c.grad()?;
+            pair.grads(c, || mul_args(t(&grad), pair.b(c)?), || mul_args(t(&grad), pair.a(c)?))
+        });
+    }
+    Ok(out)
+}
+
+/// True division: integers give the default float dtype.
+pub fn div_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = DIV.value(a, b)?;
+    if let Some((record, pair)) = Pair::record("DivBackward0", a, b, |_, right| (right, true)) {
+        record.finish(&out, move |c| {
+            let grad = c.grad()?;
+            let below = pair.b(c)?;
+            pair.grads(
+                c,
+                || div_args(t(&grad), below),
+                || {
+                    let ratio = div_args(t(&div_args(pair.a(c)?, below)?), below)?;
+                    mul_args(t(&unary::neg(&grad)?), t(&ratio))
+                },
+            )
+        });
+    }
+    Ok(out)
+}
+
+/// A step function has no slope: its recorded gradient is zero.
+fn record_flat(name: &'static str, a: Arg<'_>, b: Arg<'_>, out: &Tensor) {
+    if let Some((record, pair)) = Pair::record(name, a, b, |_, _| (false, false)) {
+        record.finish(out, move |c| {
+            let zeros = || {
+                let grad = c.grad()?;
+                super::creation::zeros(&grad.shape(), grad.dtype(), grad.device())
+            };
+            pair.grads(c, zeros, zeros)
+        });
+    }
+}
+
+/// The quotient rounded down.
+pub fn floor_divide_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = FLOOR_DIVIDE.value(a, b)?;
+    record_flat("DivBackward1", a, b, &out);
+    Ok(out)
+}
+
+/// The quotient rounded towards zero.
+pub fn trunc_divide_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = TRUNC_DIVIDE.value(a, b)?;
+    record_flat("DivBackward1", a, b, &out);
+    Ok(out)
+}
+
+/// The rest with the divisor's sign.
+pub fn remainder_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = REMAINDER.value(a, b)?;
+    record_both(
+        "RemainderBackward1",
+        a,
+        b,
+        &out,
+        |side| Ok(side.grad.clone()),
+        |side| mul_args(t(&unary::neg(side.grad)?), t(&floor_divide_args(side.a, side.b)?)),
+    );
+    Ok(out)
+}
+
+/// The rest with the dividend's sign.
+pub fn fmod_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = FMOD.value(a, b)?;
+    record_both(
+        "FmodBackward1",
+        a,
+        b,
+        &out,
+        |side| Ok(side.grad.clone()),
+        |side| mul_args(t(&unary::neg(side.grad)?), t(&trunc_divide_args(side.a, side.b)?)),
+    );
+    Ok(out)
+}
+
+pub fn pow_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let dtype = powered(a, b)?;
+    let out = match (a, b) {
+        (Arg::Tensor(x), Arg::Scalar(number)) => power_value(x, number, dtype)?,
+        _ => raw(Binary::Pow, "pow", a, b, dtype, None)?,
+    };
+    if let Some((record, pair)) = Pair::record("PowBackward0", a, b, |_, _| (true, true)) {
+        record.save_outputs().finish(&out, move |c| {
+            let grad = c.grad()?;
+            let (base, exponent) = (pair.a(c)?, pair.b(c)?);
+            pair.grads(
+                c,
+                || power_slope(&grad, base, exponent),
+                || {
+                    let slope = mul_args(t(pair.out(c)?), t(&log_of(base)?))?;
+                    let zero = compare::eq(base, Arg::from(0))?;
+                    let flat = super::bitwise::logical_and(t(&zero), t(&compare::ge(exponent, Arg::from(0))?))?;
+                    select(&flat, Arg::from(0), t(&mul_args(t(&grad), t(&slope))?))
+                },
+            )
+        });
+    }
+    Ok(out)
+}
+
+fn log_of(x: Arg<'_>) -> Result<Tensor> {
+    match x {
+        Arg::Tensor(x) => unary::log(x),
+        Arg::Scalar(x) => {
+            super::creation::full(&[], Scalar::Float(x.as_f64().ln()), DType::F64, crate::device::Device::Cpu)
+        }
+    }
+}
+
+/// Powers with a name of their own are exact and much faster than the general one.
+fn power_value(x: &Tensor, exponent: Scalar, dtype: DType) -> Result<Tensor> {
+    let value = || Ok::<_, error::Error>(if x.dtype() == dtype { x.detached() } else { x.converted(dtype)? });
+    let off = |op: fn(&Tensor) -> Result<Tensor>| {
+        let _quiet = crate::autograd::grad_mode(false);
+        op(&value()?)
+    };
+    match exponent.as_f64() {
+        0.0 => return super::creation::full(&x.shape(), Scalar::Int(1), dtype, x.device()),
+        1.0 => return x.converted(dtype),
+        _ => {}
+    }
+    if dtype.is_float() {
+        match exponent.as_f64() {
+            0.5 => return off(unary::sqrt),
+            2.0 => return off(unary::square),
+            -1.0 => return off(unary::reciprocal),
+            -0.5 => return off(unary::rsqrt),
+            _ => {}
+        }
+    } else if exponent == Scalar::Int(2) {
+        return off(unary::square);
+    }
+    raw(Binary::Pow, "pow", t(x), Arg::Scalar(exponent), dtype, None)
+}
+
+/// `grad * b * a ** (b - 1)`, zero where b is.
+fn power_slope(grad: &Tensor, base: Arg<'_>, exponent: Arg<'_>) -> Result<Tensor> {
+    match exponent {
+        Arg::Scalar(number) if number.is_zero() => super::creation::zeros(&grad.shape(), grad.dtype(), grad.device()),
+        Arg::Scalar(number) => {
+            let less = match number {
+                Scalar::Float(value) => Scalar::Float(value - 1.0),
+                other => Scalar::Int(other.as_i64() - 1),
+            };
+            let power = pow_args(base, Arg::Scalar(less))?;
+            mul_args(t(grad), t(&mul_args(t(&power), exponent)?))
+        }
+        Arg::Tensor(number) => {
+            let power = pow_args(base, t(&sub_args(t(number), Arg::from(1))?))?;
+            let slope = mul_args(t(&power), exponent)?;
+            let flat = compare::eq(exponent, Arg::from(0))?;
+            select(&flat, Arg::from(0), t(&mul_args(t(grad), t(&slope))?))
+        }
+    }
+}
+
+/// The gradient of an extremum: all of it where `won`, half where the operands are equal.
+fn share(grad: &Tensor, a: Arg<'_>, b: Arg<'_>, lost: Tensor) -> Result<Tensor> {
+    let tie = compare::eq(a, b)?;
+    let half = select(&tie, t(&mul_args(t(grad), Arg::from(0.5))?), t(grad))?;
+    select(&lost, Arg::from(0), t(&half))
+}
+
+pub fn maximum_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = MAXIMUM.value(a, b)?;
+    record_both(
+        "MaximumBackward0",
+        a,
+        b,
+        &out,
+        |side| share(side.grad, side.a, side.b, compare::lt(side.a, side.b)?),
+        |side| share(side.grad, side.a, side.b, compare::gt(side.a, side.b)?),
+    );
+    Ok(out)
+}
+
+pub fn minimum_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = MINIMUM.value(a, b)?;
+    record_both(
+        "MinimumBackward0",
+        a,
+        b,
+        &out,
+        |side| share(side.grad, side.a, side.b, compare::gt(side.a, side.b)?),
+        |side| share(side.grad, side.a, side.b, compare::lt(side.a, side.b)?),
+    );
+    Ok(out)
+}
+
+/// The first operand's share of the gradient of `fmax` or `fmin`: a NaN loses, equals share.
+fn fshare(grad: &Tensor, a: Arg<'_>, b: Arg<'_>, beats: Tensor, first: bool) -> Result<Tensor> {
+    let b_missing = compare::ne(b, b)?;
+    let wins = super::bitwise::logical_or(t(&beats), t(&b_missing))?;
+    let half = mul_args(t(grad), Arg::from(0.5))?;
+    let zero = Arg::from(0);
+    let (won, lost) = if first { (t(grad), zero) } else { (zero, t(grad)) };
+    let strict = select(&wins, won, lost)?;
+    select(&compare::eq(a, b)?, t(&half), t(&strict))
+}
+
+pub fn fmax_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = FMAX.value(a, b)?;
+    record_both(
+        "FmaxBackward0",
+        a,
+        b,
+        &out,
+        |side| fshare(side.grad, side.a, side.b, compare::gt(side.a, side.b)?, true),
+        |side| fshare(side.grad, side.a, side.b, compare::gt(side.a, side.b)?, false),
+    );
+    Ok(out)
+}
+
+pub fn fmin_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = FMIN.value(a, b)?;
+    record_both(
+        "FminBackward0",
+        a,
+        b,
+        &out,
+        |side| fshare(side.grad, side.a, side.b, compare::lt(side.a, side.b)?, true),
+        |side| fshare(side.grad, side.a, side.b, compare::lt(side.a, side.b)?, false),
+    );
+    Ok(out)
+}
+
+/// `a * a + b * b`.
+fn squares(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    add_args(t(&mul_args(a, a)?), t(&mul_args(b, b)?))
+}
+
+pub fn atan2_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = ATAN2.value(a, b)?;
+    record_both(
+        "Atan2Backward0",
+        a,
+        b,
+        &out,
+        |side| mul_args(t(side.grad), t(&div_args(side.b, t(&squares(side.a, side.b)?))?)),
+        |side| mul_args(t(&unary::neg(side.grad)?), t(&div_args(side.a, t(&squares(side.a, side.b)?))?)),
+    );
+    Ok(out)
+}
+
+pub fn hypot_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = HYPOT.value(a, b)?;
+    record_both(
+        "HypotBackward0",
+        a,
+        b,
+        &out,
+        |side| mul_args(t(side.grad), t(&div_args(side.a, t(&hypot_args(side.a, side.b)?))?)),
+        |side| mul_args(t(side.grad), t(&div_args(side.b, t(&hypot_args(side.a, side.b)?))?)),
+    );
+    Ok(out)
+}
+
+pub fn copysign_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = COPYSIGN.value(a, b)?;
+    record_both(
+        "CopysignBackward0",
+        a,
+        b,
+        &out,
+        |side| {
+            let ratio = div_args(t(&copysign_args(side.a, side.b)?), side.a)?;
+            let slope = select(&compare::eq(side.a, Arg::from(0))?, Arg::from(0), t(&ratio))?;
+            mul_args(t(side.grad), t(&slope))
+        },
+        |side| super::creation::zeros(&side.grad.shape(), side.grad.dtype(), side.grad.device()),
+    );
+    Ok(out)
+}
+
+/// The weight of the first operand in a soft maximum: `1 / (1 + base ** (b - a))`.
+fn soft_weight(a: Arg<'_>, b: Arg<'_>, power: fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let ratio = power(&sub_args(b, a)?)?;
+    unary::reciprocal(&add_args(t(&ratio), Arg::from(1))?)
+}
+
+pub fn logaddexp_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = LOGADDEXP.value(a, b)?;
+    record_both(
+        "LogaddexpBackward0",
+        a,
+        b,
+        &out,
+        |side| mul_args(t(side.grad), t(&soft_weight(side.a, side.b, unary::exp)?)),
+        |side| mul_args(t(side.grad), t(&soft_weight(side.b, side.a, unary::exp)?)),
+    );
+    Ok(out)
+}
+
+pub fn logaddexp2_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = LOGADDEXP2.value(a, b)?;
+    record_both(
+        "Logaddexp2Backward0",
+        a,
+        b,
+        &out,
+        |side| mul_args(t(side.grad), t(&soft_weight(side.a, side.b, unary::exp2)?)),
+        |side| mul_args(t(side.grad), t(&soft_weight(side.b, side.a, unary::exp2)?)),
+    );
+    Ok(out)
+}
+
+pub fn xlogy_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = XLOGY.value(a, b)?;
+    record_both(
+        "XlogyBackward0",
+        a,
+        b,
+        &out,
+        |side| {
+            let slope = xlogy_args(t(side.grad), side.b)?;
+            let undefined = super::bitwise::logical_and(
+                t(&compare::eq(side.a, Arg::from(0))?),
+                t(&compare::le(side.b, Arg::from(0))?),
+            )?;
+            select(&undefined, Arg::from(0), t(&slope))
+        },
+        |side| mul_args(t(side.grad), t(&div_args(side.a, side.b)?)),
+    );
+    Ok(out)
+}
+
+pub fn xlog1py_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = XLOG1PY.value(a, b)?;
+    record_both(
+        "SpecialXlog1PyBackward0",
+        a,
+        b,
+        &out,
+        |side| {
+            let slope = xlog1py_args(t(side.grad), side.b)?;
+            let undefined = super::bitwise::logical_and(
+                t(&compare::eq(side.a, Arg::from(0))?),
+                t(&compare::le(side.b, Arg::from(-1))?),
+            )?;
+            select(&undefined, Arg::from(0), t(&slope))
+        },
+        |side| mul_args(t(side.grad), t(&div_args(side.a, t(&add_args(side.b, Arg::from(1))?))?)),
+    );
+    Ok(out)
+}
+
+/// Zero below zero, one above, `values` at zero; torch demands one dtype and gives no gradient.
+pub fn heaviside_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    if let (Arg::Tensor(x), Arg::Tensor(y)) = (a, b)
+        && x.dtype() != y.dtype()
+    {
+        return error::dtype("heaviside is not yet implemented for tensors with different dtypes.");
+    }
+    HEAVISIDE.value(a, b)
+}
+
+pub fn nextafter_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    NEXTAFTER.value(a, b)
+}
+
+macro_rules! for_tensors {
+    ($($name:ident => $general:ident;)+) => {
+        $(pub fn $name(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+            $general(Arg::Tensor(a), Arg::Tensor(b))
+        })+
+    };
+}
+
+for_tensors! {
+    add => add_args;
+    sub => sub_args;
+    mul => mul_args;
+    div => div_args;
+    pow => pow_args;
+    maximum => maximum_args;
+    minimum => minimum_args;
+}
+
+pub fn add_scalar(a: &Tensor, b: Scalar) -> Result<Tensor> {
+    add_args(Arg::Tensor(a), Arg::Scalar(b))
+}
+
+pub fn mul_scalar(a: &Tensor, b: Scalar) -> Result<Tensor> {
+    mul_args(Arg::Tensor(a), Arg::Scalar(b))
+}
+
+/// The product of two numbers, in the wider of their kinds.
+pub fn scalar_product(a: Scalar, b: Scalar) -> Scalar {
+    match (a, b) {
+        (Scalar::Float(_), _) | (_, Scalar::Float(_)) => Scalar::Float(a.as_f64() * b.as_f64()),
+        (Scalar::Bool(a), Scalar::Bool(b)) => Scalar::Bool(a && b),
+        _ => Scalar::Int(a.as_i64().wrapping_mul(b.as_i64())),
+    }
+}
+
+/// `alpha * b`, after torch's check that a fraction does not meet integers.
+fn scaled(op: &str, a: Arg<'_>, b: Arg<'_>, alpha: Scalar) -> Result<Option<Tensor>> {
+    let dtype = common_type([a, b]);
+    if matches!(alpha, Scalar::Float(_)) && !dtype.is_differentiable() {
+        return error::runtime(format!(
+            "{op}: For integral input tensors, argument alpha must not be a floating point number."
+        ));
+    }
+    if alpha == Scalar::Int(1) || alpha == Scalar::Bool(true) || dtype == DType::Bool && !alpha.is_zero() {
+        return Ok(None);
+    }
+    match b {
+        Arg::Tensor(b) => mul_scalar(b, alpha).map(Some),
+        Arg::Scalar(b) => super::creation::full(
+            &[],
+            scalar_product(b, alpha),
+            scalar_product(b, alpha).dtype(),
+            crate::device::Device::Cpu,
+        )
+        .map(Some),
+    }
+}
+
+/// `a + alpha * b`.
+pub fn add_alpha(a: Arg<'_>, b: Arg<'_>, alpha: Option<Scalar>) -> Result<Tensor> {
+    match alpha.map(|alpha| scaled("add", a, b, alpha)).transpose()?.flatten() {
+        Some(b) => add_args(a, t(&b)),
+        None => add_args(a, b),
+    }
+}
+
+/// `a - alpha * b`.
+pub fn sub_alpha(a: Arg<'_>, b: Arg<'_>, alpha: Option<Scalar>) -> Result<Tensor> {
+    match alpha.map(|alpha| scaled("sub", a, b, alpha)).transpose()?.flatten() {
+        Some(b) => sub_args(a, t(&b)),
+        None => sub_args(a, b),
+    }
+}

@@ -1,0 +1,210 @@
+//! burn's functions for element-by-element ops, composed where burn has only their parts. GPU tensors use these.
+
+use burn_backend::ops::{ActivationOps, BoolTensorOps, FloatTensorOps, IntTensorOps};
+use burn_dispatch::{Dispatch, DispatchTensor};
+use burn_std::{BoolStore, IntDType, Scalar};
+
+use crate::device::Device;
+use crate::dtype::{DType, Kind};
+use crate::error::Result;
+use crate::guard;
+use crate::kernels::binary::{Binary, Compare};
+use crate::kernels::unary::Unary;
+use crate::tensor::device_view::{bool_store, stored_as};
+
+/// `op(a, b)`, or None where burn has nothing to make it of.
+pub fn binary(op: Binary, dtype: DType, values: [DispatchTensor; 2], device: Device) -> Result<Option<DispatchTensor>> {
+    let store = bool_store(device)?;
+    let [a, b] = values;
+    guard::run("pointwise", || match dtype.kind() {
+        Kind::Bool => bools(op, a, b),
+        Kind::Int => ints(op, a, b, store, stored_as(dtype, device).ok()?.into()),
+        Kind::Float => floats(op, a, b, store),
+        Kind::Complex => None,
+    })
+}
+
+fn bools(op: Binary, a: DispatchTensor, b: DispatchTensor) -> Option<DispatchTensor> {
+    Some(match op {
+        Binary::Add | Binary::Or | Binary::Max | Binary::Fmax => Dispatch::bool_or(a, b),
+        Binary::Mul | Binary::And | Binary::Min | Binary::Fmin => Dispatch::bool_and(a, b),
+        Binary::Xor => Dispatch::bool_xor(a, b),
+        _ => return None,
+    })
+}
+
+fn ints(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore, dtype: IntDType) -> Option<DispatchTensor> {
+    Some(match op {
+        Binary::Add => Dispatch::int_add(a, b),
+        Binary::Sub => Dispatch::int_sub(a, b),
+        Binary::Mul => Dispatch::int_mul(a, b),
+        Binary::Div | Binary::TruncDiv => Dispatch::int_div(a, b),
+        Binary::FloorDiv => {
+            let quotient = Dispatch::int_div(a.clone(), b.clone());
+            let rest = Dispatch::int_sub(a, Dispatch::int_mul(quotient.clone(), b.clone()));
+            let zero = Scalar::Int(0);
+            let uneven = Dispatch::int_not_equal_elem(rest.clone(), zero, store);
+            let signs = Dispatch::bool_xor(
+                Dispatch::int_lower_elem(rest, zero, store),
+                Dispatch::int_lower_elem(b, zero, store),
+            );
+            let less = Dispatch::bool_into_int(Dispatch::bool_and(uneven, signs), dtype);
+            Dispatch::int_sub(quotient, less)
+        }
+        Binary::Remainder => Dispatch::int_remainder(a, b),
+        Binary::Fmod => {
+            let quotient = Dispatch::int_div(a.clone(), b.clone());
+            Dispatch::int_sub(a, Dispatch::int_mul(quotient, b))
+        }
+        Binary::Pow => Dispatch::int_powi(a, b),
+        Binary::Max | Binary::Fmax => {
+            let mask = Dispatch::int_lower(a.clone(), b.clone(), store);
+            Dispatch::int_mask_where(a, mask, b)
+        }
+        Binary::Min | Binary::Fmin => {
+            let mask = Dispatch::int_greater(a.clone(), b.clone(), store);
+            Dispatch::int_mask_where(a, mask, b)
+        }
+        Binary::And => Dispatch::bitwise_and(a, b),
+        Binary::Or => Dispatch::bitwise_or(a, b),
+        Binary::Xor => Dispatch::bitwise_xor(a, b),
+        Binary::Left => Dispatch::bitwise_left_shift(a, b),
+        Binary::Right => Dispatch::bitwise_right_shift(a, b),
+        _ => return None,
+    })
+}
+
+fn floats(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore) -> Option<DispatchTensor> {
+    let nan = |x: &DispatchTensor| Dispatch::float_is_nan(x.clone(), store);
+    let choose = |a: DispatchTensor, b: DispatchTensor, other: DispatchTensor| Dispatch::float_mask_where(a, other, b);
+    Some(match op {
+        Binary::Add => Dispatch::float_add(a, b),
+        Binary::Sub => Dispatch::float_sub(a, b),
+        Binary::Mul => Dispatch::float_mul(a, b),
+        Binary::Div => Dispatch::float_div(a, b),
+        Binary::FloorDiv => Dispatch::float_floor(Dispatch::float_div(a, b)),
+        Binary::TruncDiv => Dispatch::float_trunc(Dispatch::float_div(a, b)),
+        Binary::Remainder => Dispatch::float_remainder(a, b),
+        Binary::Fmod => {
+            let quotient = Dispatch::float_trunc(Dispatch::float_div(a.clone(), b.clone()));
+            Dispatch::float_sub(a, Dispatch::float_mul(quotient, b))
+        }
+        Binary::Pow => Dispatch::float_powf(a, b),
+        Binary::Max => {
+            let other = Dispatch::bool_or(Dispatch::float_lower(a.clone(), b.clone(), store), nan(&b));
+            choose(a, b, other)
+        }
+        Binary::Min => {
+            let other = Dispatch::bool_or(Dispatch::float_greater(a.clone(), b.clone(), store), nan(&b));
+            choose(a, b, other)
+        }
+        Binary::Fmax => {
+            let other = Dispatch::bool_or(Dispatch::float_lower(a.clone(), b.clone(), store), nan(&a));
+            choose(a, b, other)
+        }
+        Binary::Fmin => {
+            let other = Dispatch::bool_or(Dispatch::float_greater(a.clone(), b.clone(), store), nan(&a));
+            choose(a, b, other)
+        }
+        Binary::Atan2 => Dispatch::float_atan2(a, b),
+        Binary::Hypot => Dispatch::float_hypot(a, b),
+        _ => return None,
+    })
+}
+
+/// The answers of a comparison of values of `dtype`.
+pub fn compare(
+    op: Compare,
+    dtype: DType,
+    values: [DispatchTensor; 2],
+    device: Device,
+) -> Result<Option<DispatchTensor>> {
+    let store = bool_store(device)?;
+    let stored = stored_as(DType::I32, device)?.into();
+    let [a, b] = values;
+    guard::run("compare", || {
+        Some(match dtype.kind() {
+            Kind::Float => match op {
+                Compare::Eq => Dispatch::float_equal(a, b, store),
+                Compare::Ne => Dispatch::float_not_equal(a, b, store),
+                Compare::Lt => Dispatch::float_lower(a, b, store),
+                Compare::Le => Dispatch::float_lower_equal(a, b, store),
+                Compare::Gt => Dispatch::float_greater(a, b, store),
+                Compare::Ge => Dispatch::float_greater_equal(a, b, store),
+            },
+            Kind::Bool if op == Compare::Eq => Dispatch::bool_equal(a, b),
+            Kind::Bool if op == Compare::Ne => Dispatch::bool_not_equal(a, b),
+            Kind::Complex => return None,
+            kind => {
+                let number = |x| if kind == Kind::Bool { Dispatch::bool_into_int(x, stored) } else { x };
+                let (a, b) = (number(a), number(b));
+                match op {
+                    Compare::Eq => Dispatch::int_equal(a, b, store),
+                    Compare::Ne => Dispatch::int_not_equal(a, b, store),
+                    Compare::Lt => Dispatch::int_lower(a, b, store),
+                    Compare::Le => Dispatch::int_lower_equal(a, b, store),
+                    Compare::Gt => Dispatch::int_greater(a, b, store),
+                    Compare::Ge => Dispatch::int_greater_equal(a, b, store),
+                }
+            }
+        })
+    })
+}
+
+/// `op(x)`, or None where burn has nothing to make it of.
+pub fn unary(op: Unary, dtype: DType, x: DispatchTensor) -> Result<Option<DispatchTensor>> {
+    guard::run("pointwise", || match dtype.kind() {
+        Kind::Float => float_unary(op, x),
+        Kind::Int => Some(match op {
+            Unary::Neg => Dispatch::int_neg(x),
+            Unary::Abs => Dispatch::int_abs(x),
+            Unary::Sign => Dispatch::int_sign(x),
+            Unary::Square => Dispatch::int_mul(x.clone(), x),
+            Unary::Relu => Dispatch::int_clamp_min(x, Scalar::Int(0)),
+            Unary::Ceil | Unary::Floor | Unary::Round | Unary::Trunc => x,
+            _ => return None,
+        }),
+        _ => None,
+    })
+}
+
+fn float_unary(op: Unary, x: DispatchTensor) -> Option<DispatchTensor> {
+    let scaled = |x: DispatchTensor, by: f64| Dispatch::float_mul_scalar(x, Scalar::Float(by));
+    Some(match op {
+        Unary::Neg => Dispatch::float_neg(x),
+        Unary::Abs => Dispatch::float_abs(x),
+        Unary::Sign => Dispatch::float_sign(x),
+        Unary::Square => Dispatch::float_mul(x.clone(), x),
+        Unary::Relu => Dispatch::relu(x),
+        Unary::Sqrt => Dispatch::float_sqrt(x),
+        Unary::Rsqrt => Dispatch::float_recip(Dispatch::float_sqrt(x)),
+        Unary::Reciprocal => Dispatch::float_recip(x),
+        Unary::Ceil => Dispatch::float_ceil(x),
+        Unary::Floor => Dispatch::float_floor(x),
+        Unary::Round => Dispatch::float_round(x),
+        Unary::Trunc => Dispatch::float_trunc(x),
+        Unary::Frac => Dispatch::float_sub(x.clone(), Dispatch::float_trunc(x)),
+        Unary::Exp => Dispatch::float_exp(x),
+        Unary::Exp2 => Dispatch::float_exp(scaled(x, std::f64::consts::LN_2)),
+        Unary::Log => Dispatch::float_log(x),
+        Unary::Log2 => scaled(Dispatch::float_log(x), std::f64::consts::LOG2_E),
+        Unary::Log10 => scaled(Dispatch::float_log(x), std::f64::consts::LOG10_E),
+        Unary::Log1p => Dispatch::float_log1p(x),
+        Unary::Sin => Dispatch::float_sin(x),
+        Unary::Cos => Dispatch::float_cos(x),
+        Unary::Tan => Dispatch::float_tan(x),
+        Unary::Asin => Dispatch::float_asin(x),
+        Unary::Acos => Dispatch::float_acos(x),
+        Unary::Atan => Dispatch::float_atan(x),
+        Unary::Sinh => Dispatch::float_sinh(x),
+        Unary::Cosh => Dispatch::float_cosh(x),
+        Unary::Tanh => Dispatch::float_tanh(x),
+        Unary::Asinh => Dispatch::float_asinh(x),
+        Unary::Acosh => Dispatch::float_acosh(x),
+        Unary::Atanh => Dispatch::float_atanh(x),
+        Unary::Erf => Dispatch::float_erf(x),
+        Unary::Sigmoid => Dispatch::sigmoid(x),
+        // Cancellation (1 - erf, exp - 1) would cost the digits that these functions exist for.
+        Unary::Expm1 | Unary::Erfc | Unary::Erfinv | Unary::Lgamma | Unary::Digamma | Unary::Sinc => return None,
+    })
+}

@@ -1,0 +1,44 @@
+//! Comparisons: booleans from pairs of elements, without gradients.
+
+use super::burn_pointwise as burn;
+use super::pointwise::{Arg, Call, common_type, evaluate};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::kernels::binary::{self as kernel, Compare, Places};
+use crate::tensor::Tensor;
+
+fn compare(op: Compare, name: &'static str, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let dtype = common_type([a, b]);
+    evaluate(
+        Call { name, args: [a, b], dtypes: [dtype; 2], out: DType::Bool, into: None },
+        |shape, out, [a, b]| kernel::compare(op, name, dtype, Places { shape, out, a, b }),
+        |values, device| burn::compare(op, dtype, values, device),
+    )
+}
+
+macro_rules! comparisons {
+    ($($name:ident => $op:ident;)+) => {
+        $(pub fn $name<'a>(a: impl Into<Arg<'a>>, b: impl Into<Arg<'a>>) -> Result<Tensor> {
+            compare(Compare::$op, stringify!($name), a.into(), b.into())
+        })+
+    };
+}
+
+comparisons! {
+    eq => Eq;
+    ne => Ne;
+    lt => Lt;
+    le => Le;
+    gt => Gt;
+    ge => Ge;
+}
+
+/// Whether two tensors have the same shape and the same elements.
+pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
+    crate::check::same_device("equal", &[a, b])?;
+    if a.shape() != b.shape() {
+        return Ok(false);
+    }
+    let same = eq(a, b)?.to_bytes()?;
+    Ok(same.iter().all(|&byte| byte != 0))
+}

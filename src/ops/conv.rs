@@ -1,0 +1,455 @@
+//! Convolutions: three bilinear ops (convolve, its transpose, its weight gradient) whose rules are each other.
+
+use burn_backend::ops::{ConvOptions, ConvTransposeOptions, ModuleOps};
+use burn_dispatch::{Dispatch, DispatchTensor};
+use pyo3::prelude::*;
+
+use super::{creation, elementwise, movement, reduce};
+use crate::autograd::{Grads, Record, grads};
+use crate::check;
+use crate::dtype::{DType, Kind};
+use crate::error::{self, Result};
+use crate::guard;
+use crate::kernels::conv::{self, Problem};
+use crate::kernels::elements::Elements;
+use crate::tensor::Tensor;
+use crate::tensor::geometry::{Dims, Geometry};
+
+/// How the window moves; one number for each of the 1 to 3 spatial dimensions.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub stride: Dims,
+    pub padding: Dims,
+    pub dilation: Dims,
+    pub groups: usize,
+}
+
+/// As many numbers as the engine wants; missing leading ones are `missing`.
+fn array<const N: usize>(values: &[usize], missing: usize) -> [usize; N] {
+    std::array::from_fn(|dim| (dim + values.len()).checked_sub(N).map_or(missing, |at| values[at]))
+}
+
+impl Options {
+    fn spatial(&self) -> usize {
+        self.stride.len()
+    }
+
+    fn plain<const N: usize>(&self) -> ConvOptions<N> {
+        let padding: [usize; N] = array(&self.padding, 0);
+        ConvOptions::new(array(&self.stride, 1), padding, array(&self.dilation, 1), self.groups)
+    }
+
+    fn turned<const N: usize>(&self, extra: &[usize]) -> ConvTransposeOptions<N> {
+        ConvTransposeOptions::new(
+            array(&self.stride, 1),
+            array(&self.padding, 0),
+            array(extra, 0),
+            array(&self.dilation, 1),
+            self.groups,
+        )
+    }
+
+    /// How far one window reaches along a dimension.
+    fn extent(&self, dim: usize, kernel: usize) -> usize {
+        self.dilation[dim] * (kernel - 1) + 1
+    }
+
+    /// The sizes that a convolution gives; None where the window is larger than the padded input.
+    fn forward_sizes(&self, input: &[usize], kernel: &[usize]) -> Option<Dims> {
+        (0..self.spatial())
+            .map(|dim| {
+                let room = (input[dim] + 2 * self.padding[dim]).checked_sub(self.extent(dim, kernel[dim]))?;
+                Some(room / self.stride[dim] + 1)
+            })
+            .collect()
+    }
+
+    /// How far the windows of a convolution with results of sizes `output` reach, padding included.
+    fn reach(&self, output: &[usize], kernel: &[usize]) -> Dims {
+        (0..self.spatial())
+            .map(|dim| output[dim].saturating_sub(1) * self.stride[dim] + self.extent(dim, kernel[dim]))
+            .collect()
+    }
+}
+
+/// Half types and integers are computed in a wider float type.
+fn working(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::F32 | DType::F64 => dtype,
+        _ => DType::F64,
+    }
+}
+
+impl Options {
+    /// The sizes of a convolution between these spatial sizes.
+    fn problem(&self, weight: &[usize], input: &[usize], output: &[usize]) -> Problem {
+        Problem {
+            groups: self.groups,
+            channels: weight[1],
+            filters: weight[0] / self.groups,
+            input: array(input, 1),
+            kernel: array(&weight[2..], 1),
+            output: array(output, 1),
+            stride: array(&self.stride, 1),
+            padding: array(&self.padding, 0),
+            dilation: array(&self.dilation, 1),
+        }
+    }
+}
+
+/// Which of the three tensors of a convolution the kernel computes from the two others.
+#[derive(Clone, Copy)]
+enum Kernel {
+    Forward,
+    Input,
+    Weight,
+}
+
+/// Runs a CPU kernel in the working type: `a` is the input (or the output's gradient), `b` the other factor.
+fn on_cpu(op: &str, kernel: Kernel, problem: Problem, [a, b]: [&Tensor; 2], shape: &[usize]) -> Result<Tensor> {
+    let (dtype, wide) = (a.dtype(), working(a.dtype()));
+    let out = Tensor::uninit(shape, wide)?;
+    let ready =
+        |x: &Tensor| if x.dtype() == wide { Elements::contiguous(x) } else { Elements::of(&x.converted(wide)?) };
+    let (a, b, to) = (ready(a)?, ready(b)?, Elements::of(&out)?);
+    let work = out.numel().saturating_mul(16);
+    guard::heavy(op, work, move || {
+        // SAFETY: all three are contiguous and of the type matched on, and `out` is new.
+        unsafe {
+            if wide == DType::F32 {
+                compute::<f32>(kernel, &problem, a.slice(), b.slice(), to.slice_mut());
+            } else {
+                compute::<f64>(kernel, &problem, a.slice(), b.slice(), to.slice_mut());
+            }
+        }
+    })?;
+    if wide == dtype { Ok(out) } else { out.converted(dtype) }
+}
+
+fn compute<T: conv::Float>(kernel: Kernel, problem: &Problem, a: &[T], b: &[T], out: &mut [T]) {
+    match kernel {
+        Kernel::Forward => conv::forward(problem, a, b, out),
+        Kernel::Input => conv::input_gradient(problem, a, b, out),
+        Kernel::Weight => conv::weight_gradient(problem, a, b, out),
+    }
+}
+
+/// Runs an engine call; one spatial dimension goes as two, since the engine's weight gradient of one is wrong with groups
+/// where the stride leaves a rest.
+fn engine<const N: usize>(
+    op: &str,
+    options: &Options,
+    inputs: [&Tensor; N],
+    call: impl FnOnce([DispatchTensor; N]) -> DispatchTensor + Send,
+) -> Result<Tensor> {
+    let device = check::same_device(op, &inputs)?;
+    let dtype = inputs.first().map_or(DType::F32, |first| first.dtype());
+    check::kind(op, dtype, &[Kind::Float])?;
+    let flat = options.spatial() == 1;
+    let mut values = Vec::with_capacity(N);
+    for input in inputs {
+        let input = if flat { input.alias(input.geometry().unsqueeze(2)) } else { input.clone() };
+        values.push(input.prim()?);
+    }
+    let Ok(values) = <[DispatchTensor; N]>::try_from(values) else {
+        return error::runtime(format!("{op}: an input was lost"));
+    };
+    let out = Tensor::from_prim(guard::detached(|| guard::run(op, move || call(values)))?, dtype, device)?;
+    if flat { movement::squeeze(&out, &[2]) } else { Ok(out) }
+}
+
+/// `x` (N, C, ...) with `weight` (O, C / groups, ...).
+pub fn convolve(x: &Tensor, weight: &Tensor, options: &Options) -> Result<Tensor> {
+    let (shape, sizes) = (x.shape(), weight.shape());
+    let Some(spatial) = options.forward_sizes(&shape[2..], &sizes[2..]) else {
+        return too_small("conv", &shape, &sizes, options);
+    };
+    let mut target: Dims = [shape[0], sizes[0]].into_iter().collect();
+    target.extend(spatial);
+    let out = if target.contains(&0) || x.numel() == 0 || weight.numel() == 0 {
+        creation::zeros(&target, x.dtype(), x.device())?
+    } else if x.device().is_cpu() {
+        let problem = options.problem(&sizes, &shape[2..], &target[2..]);
+        on_cpu("conv", Kernel::Forward, problem, [x, weight], &target)?
+    } else {
+        let o = options.clone();
+        engine("conv", options, [x, weight], move |[x, w]| match o.spatial() {
+            3 => Dispatch::conv3d(x, w, None, o.plain()),
+            _ => Dispatch::conv2d(x, w, None, o.plain()),
+        })?
+    };
+    if let Some(record) = Record::new("ConvolutionBackward0", &[x, weight]) {
+        let o = options.clone();
+        record.save(x).save(weight).finish(&out, move |c| {
+            let (grad, x, weight) = (c.grad()?, c.saved(0)?, c.saved(1)?);
+            grads([
+                c.when(0, || convolve_back(&grad, weight, &o, &x.shape()[2..]))?,
+                c.when(1, || weight_gradient(x, &grad, &o, &weight.shape()[2..]))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+/// The transpose of `convolve` with respect to its input, whose spatial sizes are `spatial`.
+pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial: &[usize]) -> Result<Tensor> {
+    let (shape, sizes) = (grad.shape(), weight.shape());
+    let mut target: Dims = [shape[0], sizes[1] * options.groups].into_iter().collect();
+    target.extend(spatial.iter().copied());
+    let out = if target.contains(&0) || grad.numel() == 0 || weight.numel() == 0 {
+        creation::zeros(&target, grad.dtype(), grad.device())?
+    } else if grad.device().is_cpu() {
+        let problem = options.problem(&sizes, spatial, &shape[2..]);
+        on_cpu("conv_transpose", Kernel::Input, problem, [grad, weight], &target)?
+    } else {
+        let reach = options.reach(&shape[2..], &sizes[2..]);
+        let extra: Dims = (0..spatial.len())
+            .map(|dim| (spatial[dim] + 2 * options.padding[dim]).saturating_sub(reach[dim]))
+            .collect();
+        let o = options.clone();
+        engine("conv_transpose", options, [grad, weight], move |[x, w]| match o.spatial() {
+            3 => Dispatch::conv_transpose3d(x, w, None, o.turned(&extra)),
+            _ => Dispatch::conv_transpose2d(x, w, None, o.turned(&extra)),
+        })?
+    };
+    if let Some(record) = Record::new("ConvolutionBackward0", &[grad, weight]) {
+        let o = options.clone();
+        record.save(grad).save(weight).finish(&out, move |c| {
+            let (x, weight) = (c.saved(0)?, c.saved(1)?);
+            let grad = c.grad()?;
+            grads([
+                c.when(0, || cut(&convolve(&grad, weight, &o)?, &x.shape()[2..]))?,
+                c.when(1, || weight_gradient(&grad, x, &o, &weight.shape()[2..]))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+/// Cut to the spatial sizes `wanted`; an output_padding of a whole stride makes a convolution give more.
+fn cut(x: &Tensor, wanted: &[usize]) -> Result<Tensor> {
+    let mut out = x.clone();
+    for (dim, &size) in wanted.iter().enumerate() {
+        if x.size(dim + 2) > size {
+            out = movement::slice(&out, dim + 2, 0, size, 1)?;
+        }
+    }
+    Ok(out)
+}
+
+/// `grad` with zeros at its end, of the sizes that a convolution of `x` gives.
+fn filled_up(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[usize]) -> Result<Tensor> {
+    let shape = grad.shape();
+    let Some(full) = options.forward_sizes(&x.shape()[2..], kernel) else { return Ok(grad.clone()) };
+    if full.as_slice() == &shape[2..] {
+        return Ok(grad.clone());
+    }
+    let mut target: Dims = shape[..2].iter().copied().collect();
+    target.extend(full);
+    let out = creation::zeros(&target, grad.dtype(), grad.device())?;
+    out.alias(Geometry { shape, ..out.geometry() }).write(grad)?;
+    Ok(out)
+}
+
+/// The gradient of `convolve` with respect to its weight, whose spatial sizes are `kernel`.
+pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[usize]) -> Result<Tensor> {
+    let mut target: Dims = [grad.size(1), x.size(1) / options.groups.max(1)].into_iter().collect();
+    target.extend(kernel.iter().copied());
+    let out = if x.numel() == 0 || grad.numel() == 0 {
+        creation::zeros(&target, x.dtype(), x.device())?
+    } else if x.device().is_cpu() {
+        let problem = options.problem(&target, &x.shape()[2..], &grad.shape()[2..]);
+        on_cpu("conv_weight", Kernel::Weight, problem, [x, grad], &target)?
+    } else {
+        let o = options.clone();
+        let grad = &filled_up(x, grad, options, kernel)?;
+        // The engine reads only the shape of the weight.
+        let like = creation::zeros(&target, x.dtype(), x.device())?;
+        engine("conv_weight", options, [x, &like, grad], move |[x, w, g]| match o.spatial() {
+            3 => Dispatch::conv3d_weight_backward(x, w, g, o.plain()),
+            _ => Dispatch::conv2d_weight_backward(x, w, g, o.plain()),
+        })?
+    };
+    if let Some(record) = Record::new("ConvolutionBackward0", &[x, grad]) {
+        let o = options.clone();
+        record.save(x).save(grad).finish(&out, move |c| {
+            let (weight, x, grad) = (c.grad()?, c.saved(0)?, c.saved(1)?);
+            grads([
+                c.when(0, || convolve_back(grad, &weight, &o, &x.shape()[2..]))?,
+                c.when(1, || cut(&convolve(x, &weight, &o)?, &grad.shape()[2..]))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+fn too_small<T>(op: &str, shape: &[usize], weight: &[usize], options: &Options) -> Result<T> {
+    error::shape(format!(
+        "{op}: Calculated output size is too small: input {shape:?} with kernel {:?}, padding {:?} and dilation {:?} \
+         (Kernel size can't be greater than actual input size); pad the input or use a smaller kernel",
+        &weight[2..],
+        options.padding.as_slice(),
+        options.dilation.as_slice()
+    ))
+}
+
+/// The arguments of a convolution as Python gives them, already one number for each dimension.
+struct Call<'a> {
+    op: &'a str,
+    x: &'a Tensor,
+    weight: &'a Tensor,
+    bias: Option<&'a Tensor>,
+    options: Options,
+    transposed: bool,
+}
+
+impl Call<'_> {
+    fn check(&self) -> Result<()> {
+        let (op, o) = (self.op, &self.options);
+        let spatial = o.spatial();
+        check::rank(op, "weight", self.weight, &[spatial + 2])?;
+        check::rank(op, "input", self.x, &[spatial + 1, spatial + 2])?;
+        check::kind(op, self.x.dtype(), &[Kind::Float, Kind::Int])?;
+        let inputs: Vec<&Tensor> = [self.x, self.weight].into_iter().chain(self.bias).collect();
+        check::same_device(op, &inputs)?;
+        for other in &inputs[1..] {
+            if other.dtype() != self.x.dtype() {
+                return error::dtype(format!(
+                    "{op}: input is {} but weight or bias is {}; convert one of them with .to(...)",
+                    self.x.dtype().name(),
+                    other.dtype().name()
+                ));
+            }
+        }
+        if o.stride.contains(&0) || o.dilation.contains(&0) || o.groups == 0 {
+            return error::runtime(format!("{op}: stride, dilation and groups must be greater than zero"));
+        }
+        let sizes = self.weight.shape();
+        if sizes[2..].contains(&0) {
+            return error::runtime(format!("{op}: kernel size must be greater than zero, got {:?}", &sizes[2..]));
+        }
+        self.check_channels(&sizes)
+    }
+
+    fn check_channels(&self, sizes: &[usize]) -> Result<()> {
+        let (op, groups) = (self.op, self.options.groups);
+        let channels = self.x.size(self.x.rank() - self.options.spatial() - 1);
+        let (expected, outputs) =
+            if self.transposed { (sizes[0], sizes[1] * groups) } else { (sizes[1] * groups, sizes[0]) };
+        if !sizes[0].is_multiple_of(groups) {
+            return error::shape(format!(
+                "{op}: weight of shape {sizes:?} cannot be split into groups={groups}; its first size must be \
+                 divisible by groups"
+            ));
+        }
+        if channels != expected {
+            return error::shape(format!(
+                "{op}: input has shape {:?} with {channels} channels, but groups={groups} and weight of shape \
+                 {sizes:?} need {expected}",
+                self.x.shape().as_slice()
+            ));
+        }
+        if let Some(bias) = self.bias
+            && bias.shape().as_slice() != [outputs]
+        {
+            return error::shape(format!(
+                "{op}: bias has shape {:?} but weight of shape {sizes:?} needs [{outputs}]",
+                bias.shape().as_slice()
+            ));
+        }
+        Ok(())
+    }
+
+    fn run(&self, output_padding: &[usize]) -> Result<Tensor> {
+        self.check()?;
+        let o = &self.options;
+        let unbatched = self.x.rank() == o.spatial() + 1;
+        let x = if unbatched { movement::unsqueeze(self.x, 0)? } else { self.x.clone() };
+        let out = if self.transposed {
+            let (shape, sizes) = (x.shape(), self.weight.shape());
+            for (dim, &extra) in output_padding.iter().enumerate() {
+                if extra >= o.stride[dim].max(o.dilation[dim]) {
+                    return error::runtime(format!(
+                        "{}: output padding must be smaller than either stride or dilation, but got {extra}",
+                        self.op
+                    ));
+                }
+            }
+            // torch's formula, where padding may eat what output_padding gives back.
+            let reach = o.reach(&shape[2..], &sizes[2..]);
+            let spatial: Option<Dims> = (0..o.spatial())
+                .map(|dim| (reach[dim] + output_padding[dim]).checked_sub(2 * o.padding[dim]))
+                .collect();
+            match spatial {
+                Some(spatial) if !spatial.contains(&0) => convolve_back(&x, self.weight, o, &spatial)?,
+                _ => return too_small(self.op, &shape, &sizes, o),
+            }
+        } else {
+            convolve(&x, self.weight, o)?
+        };
+        let out = match self.bias {
+            Some(bias) => with_bias(&out, bias)?,
+            None => out,
+        };
+        if unbatched { movement::squeeze(&out, &[0]) } else { Ok(out) }
+    }
+}
+
+/// One summand for each channel, as one node of the graph.
+fn with_bias(x: &Tensor, bias: &Tensor) -> Result<Tensor> {
+    let mut shape: Dims = x.shape().iter().map(|_| 1).collect();
+    shape[1] = bias.numel();
+    let column = movement::reshape(&bias.detached(), &shape)?;
+    let out = elementwise::add(&x.detached(), &column)?;
+    if let Some(record) = Record::new("AddBackward0", &[x, bias]) {
+        record.finish(&out, |c| {
+            let grad = c.grad()?;
+            let others: Vec<usize> = (0..grad.rank()).filter(|&dim| dim != 1).collect();
+            let mut out = Grads::new();
+            out.push(Some(grad.clone()));
+            out.push(c.when(1, || reduce::sum(&grad, &others, false))?);
+            Ok(out)
+        });
+    }
+    Ok(out)
+}
+
+/// Numbers from Python, refused when negative.
+fn counts(op: &str, name: &str, values: &[isize]) -> Result<Dims> {
+    values
+        .iter()
+        .map(|&value| match usize::try_from(value) {
+            Ok(value) => Ok(value),
+            Err(_) => error::runtime(format!("{op}: negative {name} is not supported, got {value}")),
+        })
+        .collect()
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn _convolution(
+    op: &str,
+    input: Tensor,
+    weight: Tensor,
+    bias: Option<Tensor>,
+    stride: Vec<isize>,
+    padding: Vec<isize>,
+    dilation: Vec<isize>,
+    transposed: bool,
+    output_padding: Vec<isize>,
+    groups: isize,
+) -> Result<Tensor> {
+    let options = Options {
+        stride: counts(op, "stride", &stride)?,
+        padding: counts(op, "padding", &padding)?,
+        dilation: counts(op, "dilation", &dilation)?,
+        groups: counts(op, "groups", &[groups])?[0],
+    };
+    let call = Call { op, x: &input, weight: &weight, bias: bias.as_ref(), options, transposed };
+    call.run(&counts(op, "output_padding", &output_padding)?)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_convolution, module)?)
+}

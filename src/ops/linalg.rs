@@ -1,0 +1,342 @@
+//! Products of matrices and vectors.
+
+use burn_backend::ops::{FloatTensorOps, IntTensorOps};
+use burn_dispatch::Dispatch;
+use pyo3::prelude::*;
+
+use super::{elementwise, movement, reduce};
+use crate::autograd::{Record, grads};
+use crate::check;
+use crate::dtype::{DType, Kind};
+use crate::error::{self, Result};
+use crate::guard;
+use crate::kernels::elements::Elements;
+use crate::kernels::gemm;
+use crate::tensor::Tensor;
+use crate::tensor::class::PyTensor;
+use crate::tensor::geometry::{Dims, broadcast};
+
+/// The type that products of `dtype` are computed in on the CPU: half types as float32, integers as int64.
+fn wide(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::F32 | DType::F64 => dtype,
+        _ => DType::I64,
+    }
+}
+
+fn as_type(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    if x.dtype() == dtype { Ok(x.clone()) } else { x.converted(dtype) }
+}
+
+/// Refuses pairs that no product exists for.
+fn check_pair(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
+    check::same_device(op, &[a, b])?;
+    if a.dtype() != b.dtype() {
+        return error::dtype(format!(
+            "{op}: expected m1 and m2 to have the same dtype, but got: {} != {}; convert one of them with .to(...)",
+            a.dtype().name(),
+            b.dtype().name()
+        ));
+    }
+    check::kind(op, a.dtype(), &[Kind::Int, Kind::Float])?;
+    if matches!(a.dtype(), DType::U16 | DType::U32 | DType::U64) {
+        return error::dtype(format!("{op}: not implemented for '{}'; convert with .long() first", a.dtype().name()));
+    }
+    Ok(())
+}
+
+fn mismatch<T>(op: &str, a: &[usize], b: &[usize]) -> Result<T> {
+    error::shape(format!(
+        "{op}: mat1 and mat2 shapes cannot be multiplied ({} and {}): the last size of the first must be the last \
+         but one of the second; transpose or reshape one of them",
+        text(a),
+        text(b)
+    ))
+}
+
+fn text(shape: &[usize]) -> String {
+    shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// The two last dimensions exchanged.
+fn transposed(x: &Tensor) -> Result<Tensor> {
+    let rank = x.rank();
+    movement::transpose(x, rank - 2, rank - 1)
+}
+
+/// `x` outside the graph, with its leading dimensions broadcast to `batch`.
+fn with_batch(x: &Tensor, batch: &[usize]) -> Tensor {
+    let geometry = x.geometry();
+    let mut shape: Dims = batch.iter().copied().collect();
+    shape.extend(geometry.shape[geometry.rank() - 2..].iter().copied());
+    x.alias(geometry.expand(&shape))
+}
+
+/// `a @ b` over the last two dimensions plus `start` (which broadcasts), on the values alone.
+fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
+    let (left, right) = (a.shape(), b.shape());
+    let (left_batch, left_matrix) = left.split_at(left.len() - 2);
+    let (right_batch, right_matrix) = right.split_at(right.len() - 2);
+    if left_matrix[1] != right_matrix[0] {
+        return mismatch(op, &left, &right);
+    }
+    let batch = broadcast(op, left_batch, right_batch)?;
+    let mut shape = batch.clone();
+    shape.extend([left_matrix[0], right_matrix[1]]);
+    let dtype = a.dtype();
+    let (a, b) = (with_batch(a, &batch), with_batch(b, &batch));
+    if a.device().is_cpu() {
+        let wide = wide(dtype);
+        let out = Tensor::uninit(&shape, wide)?;
+        if let Some(start) = start {
+            out.write(start)?;
+        }
+        let (to, x, y) = (Elements::of(&out)?, Elements::of(&as_type(&a, wide)?)?, Elements::of(&as_type(&b, wide)?)?);
+        let work = out.numel().saturating_mul(left_matrix[1]);
+        let add = start.is_some();
+        guard::heavy(op, work, move || gemm::multiply(&to, &x, &y, add))?;
+        return as_type(&out, dtype);
+    }
+    let product = if shape.contains(&0) || left_matrix[1] == 0 {
+        super::creation::zeros(&shape, dtype, a.device())?
+    } else {
+        Tensor::compute(op, &[&a, &b], dtype, move |mut values| {
+            let right = values.swap_remove(1);
+            let left = values.swap_remove(0);
+            if dtype.is_float() { Dispatch::float_matmul(left, right) } else { Dispatch::int_matmul(left, right) }
+        })?
+    };
+    match start {
+        Some(start) => elementwise::add(&product, &start.detached()),
+        None => Ok(product),
+    }
+}
+
+/// `a @ b` over the last two dimensions, the others broadcast.
+pub fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    check_pair(op, a, b)?;
+    let out = raw_product(op, a, b, None)?;
+    let name = if out.rank() == 2 { "MmBackward0" } else { "BmmBackward0" };
+    if let Some(record) = Record::new(name, &[a, b]) {
+        record.save(a).save(b).finish(&out, |c| {
+            let grad = c.grad()?;
+            grads([
+                c.when(0, || product("matmul", &grad, &transposed(c.saved(1)?)?))?,
+                c.when(1, || product("matmul", &transposed(c.saved(0)?)?, &grad))?,
+            ])
+        });
+    }
+    Ok(out)
+}
+
+/// torch's `matmul`: vectors are rows on the left and columns on the right, leading dimensions broadcast.
+pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    check_pair("matmul", a, b)?;
+    let (left, right) = (a.shape(), b.shape());
+    match (left.len(), right.len()) {
+        (0, _) | (_, 0) => error::runtime(format!(
+            "matmul: both arguments to matmul need to be at least 1D, but they are {}D and {}D",
+            left.len(),
+            right.len()
+        )),
+        (1, 1) => dot(a, b),
+        (2, 2) => product("matmul", a, b),
+        (1, _) => {
+            if left[0] != right[right.len() - 2] {
+                return mismatch("matmul", &left, &right);
+            }
+            let out = matmul(&movement::unsqueeze(a, 0)?, b)?;
+            let rank = out.rank();
+            movement::squeeze(&out, &[rank - 2])
+        }
+        (_, 1) => {
+            if left[left.len() - 1] != right[0] {
+                return mismatch("matmul", &left, &right);
+            }
+            let out = matmul(a, &movement::unsqueeze(b, 1)?)?;
+            let rank = out.rank();
+            movement::squeeze(&out, &[rank - 1])
+        }
+        (_, 2) => match folded(a)? {
+            // One tall product: its gradient for `b` needs no sum over the batch.
+            Some(tall) => {
+                if left[left.len() - 1] != right[0] {
+                    return mismatch("matmul", &left, &right);
+                }
+                let mut shape = left.clone();
+                if let Some(last) = shape.last_mut() {
+                    *last = right[1];
+                }
+                movement::reshape(&product("matmul", &tall, b)?, &shape)
+            }
+            None => product("matmul", a, b),
+        },
+        _ => product("matmul", a, b),
+    }
+}
+
+/// All leading dimensions as one, where that needs no copy.
+fn folded(x: &Tensor) -> Result<Option<Tensor>> {
+    let shape = x.shape();
+    let Some((&last, leading)) = shape.split_last() else { return Ok(None) };
+    movement::try_view(x, &[leading.iter().product(), last])
+}
+
+pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    check_pair("dot", a, b)?;
+    let (left, right) = (a.shape(), b.shape());
+    if left.len() != 1 || right.len() != 1 {
+        return error::runtime(format!(
+            "dot: 1D tensors expected, but got {}D and {}D tensors; use matmul",
+            left.len(),
+            right.len()
+        ));
+    }
+    if left != right {
+        return error::shape(format!(
+            "dot: inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number of elements",
+            left[0], right[0]
+        ));
+    }
+    let out = product("dot", &movement::unsqueeze(a, 0)?, &movement::unsqueeze(b, 1)?)?;
+    movement::reshape(&out, &[])
+}
+
+/// Both arguments have exactly `rank` and `other` dimensions.
+fn need_ranks(op: &str, a: &Tensor, rank: usize, b: &Tensor, other: usize) -> Result<()> {
+    if a.rank() == rank && b.rank() == other {
+        return Ok(());
+    }
+    error::shape(format!(
+        "{op}: expected tensors of {rank} and {other} dimensions, got shapes {:?} and {:?}; matmul broadcasts",
+        a.shape().as_slice(),
+        b.shape().as_slice()
+    ))
+}
+
+pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    need_ranks("bmm", a, 3, b, 3)?;
+    if a.size(0) != b.size(0) {
+        return error::shape(format!(
+            "bmm: batch1 and batch2 must have same number of batches, got {} and {}; matmul broadcasts",
+            a.size(0),
+            b.size(0)
+        ));
+    }
+    product("bmm", a, b)
+}
+
+/// `x @ weight.T + bias` over the last dimension.
+pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    check_pair("linear", x, weight)?;
+    let (shape, sizes) = (x.shape(), weight.shape());
+    if shape.is_empty() || !matches!(sizes.len(), 1 | 2) || shape.last() != sizes.last() {
+        return error::shape(format!(
+            "linear: input has shape {:?} but weight {:?} needs a last dimension of {}; pass in_features={} or \
+             reshape the input",
+            shape.as_slice(),
+            sizes.as_slice(),
+            sizes.last().unwrap_or(&0),
+            shape.last().unwrap_or(&0)
+        ));
+    }
+    if let Some(bias) = bias {
+        check_pair("linear", x, bias)?;
+        let features = if sizes.len() == 2 { sizes[0] } else { 1 };
+        if bias.rank() > 1 || !(bias.numel() == features || bias.numel() == 1) {
+            return error::shape(format!(
+                "linear: bias has shape {:?} but weight {:?} needs [{features}]",
+                bias.shape().as_slice(),
+                sizes.as_slice()
+            ));
+        }
+    }
+    if sizes.len() == 1 {
+        let out = matmul(x, weight)?;
+        return bias.map_or(Ok(out.clone()), |bias| elementwise::add(&out, bias));
+    }
+    let rows: usize = shape[..shape.len() - 1].iter().product();
+    let tall = movement::reshape(x, &[rows, sizes[1]])?;
+    let out = affine(&tall, weight, bias)?;
+    let mut target = shape.clone();
+    if let Some(last) = target.last_mut() {
+        *last = sizes[0];
+    }
+    if shape.len() == 2 { Ok(out) } else { movement::reshape(&out, &target) }
+}
+
+/// `linear` of matrices as one product that starts from the bias.
+fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    let turned = weight.alias(weight.geometry().transpose(0, 1));
+    let out = raw_product("linear", x, &turned, bias)?;
+    let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
+    if let Some(record) = Record::new("AddmmBackward0", &inputs) {
+        let biased = bias.is_some();
+        record.save(x).save(weight).finish(&out, move |c| {
+            let grad = c.grad()?;
+            let mut out = crate::autograd::Grads::new();
+            out.push(c.when(0, || product("linear", &grad, c.saved(1)?))?);
+            out.push(c.when(1, || product("linear", &transposed(&grad)?, c.saved(0)?))?);
+            if biased {
+                out.push(c.when(2, || reduce::sum(&grad, &[0], false))?);
+            }
+            Ok(out)
+        });
+    }
+    Ok(out)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The matrix product, with torch's rules for vectors and leading dimensions.
+    fn matmul(&self, other: Tensor) -> Result<Tensor> {
+        matmul(&self.tensor, &other)
+    }
+
+    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        match other.extract::<Tensor>() {
+            Ok(other) => Ok(matmul(&self.tensor, &other)?.into_pyobject(py)?.into_any().unbind()),
+            Err(_) => Ok(py.NotImplemented()),
+        }
+    }
+
+    fn __rmatmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        match other.extract::<Tensor>() {
+            Ok(other) => Ok(matmul(&other, &self.tensor)?.into_pyobject(py)?.into_any().unbind()),
+            Err(_) => Ok(py.NotImplemented()),
+        }
+    }
+
+    /// The product of two matrices.
+    fn mm(&self, mat2: Tensor) -> Result<Tensor> {
+        need_ranks("mm", &self.tensor, 2, &mat2, 2)?;
+        product("mm", &self.tensor, &mat2)
+    }
+
+    /// The products of matrices, pair by pair.
+    fn bmm(&self, mat2: Tensor) -> Result<Tensor> {
+        bmm(&self.tensor, &mat2)
+    }
+
+    /// The product of a matrix and a vector.
+    fn mv(&self, vec: Tensor) -> Result<Tensor> {
+        need_ranks("mv", &self.tensor, 2, &vec, 1)?;
+        matmul(&self.tensor, &vec)
+    }
+
+    /// The sum of the products of two vectors' elements.
+    fn dot(&self, tensor: Tensor) -> Result<Tensor> {
+        dot(&self.tensor, &tensor)
+    }
+}
+
+#[pyfunction(name = "linear")]
+#[pyo3(signature = (input, weight, bias=None))]
+fn py_linear(input: Tensor, weight: Tensor, bias: Option<Tensor>) -> Result<Tensor> {
+    linear(&input, &weight, bias.as_ref())
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(py_linear, module)?)
+}

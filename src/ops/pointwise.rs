@@ -1,0 +1,480 @@
+//! How element-by-element ops reach their engines: our kernels on the CPU, burn on a GPU.
+
+use burn_dispatch::DispatchTensor;
+use smallvec::SmallVec;
+
+use super::operand::{Operand, ResultType, Scalar};
+use crate::autograd::{Context, Grads, Record};
+use crate::device::Device;
+use crate::dtype::{DType, default_dtype};
+use crate::error::{self, Result};
+use crate::guard;
+use crate::kernels::number::{Number, with_number};
+use crate::kernels::pointwise::Strided;
+use crate::tensor::geometry::{Dims, MAX_RANK, broadcast};
+use crate::tensor::storage::Data;
+use crate::tensor::{Core, Tensor};
+
+/// An operand inside the core: a tensor or a number.
+#[derive(Clone, Copy)]
+pub enum Arg<'a> {
+    Tensor(&'a Tensor),
+    Scalar(Scalar),
+}
+
+impl<'a> From<&'a Tensor> for Arg<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(tensor)
+    }
+}
+
+impl From<Scalar> for Arg<'_> {
+    fn from(scalar: Scalar) -> Self {
+        Self::Scalar(scalar)
+    }
+}
+
+impl From<f64> for Arg<'_> {
+    fn from(value: f64) -> Self {
+        Self::Scalar(Scalar::Float(value))
+    }
+}
+
+impl From<i64> for Arg<'_> {
+    fn from(value: i64) -> Self {
+        Self::Scalar(Scalar::Int(value))
+    }
+}
+
+impl<'a> From<&'a Operand> for Arg<'a> {
+    fn from(operand: &'a Operand) -> Self {
+        match operand {
+            Operand::Tensor(tensor) => Self::Tensor(tensor),
+            Operand::Scalar(scalar) => Self::Scalar(*scalar),
+        }
+    }
+}
+
+impl<'a> Arg<'a> {
+    pub fn tensor(self) -> Option<&'a Tensor> {
+        match self {
+            Self::Tensor(tensor) => Some(tensor),
+            Self::Scalar(_) => None,
+        }
+    }
+
+    pub fn is_bool(self) -> bool {
+        match self {
+            Self::Tensor(tensor) => tensor.dtype() == DType::Bool,
+            Self::Scalar(scalar) => matches!(scalar, Scalar::Bool(_)),
+        }
+    }
+}
+
+/// The dtype that combining these operands gives.
+pub fn common_type<const N: usize>(args: [Arg<'_>; N]) -> DType {
+    if let Some(dtype) = shared_type(&args) {
+        return dtype;
+    }
+    let mut kind = ResultType::default();
+    for arg in args {
+        kind = match arg {
+            Arg::Tensor(tensor) => kind.with_tensor(tensor),
+            Arg::Scalar(scalar) => kind.with_scalar(scalar),
+        };
+    }
+    kind.get()
+}
+
+/// The dtype that all tensors have, where the numbers among the operands cannot change it.
+fn shared_type(args: &[Arg<'_>]) -> Option<DType> {
+    let mut found = None;
+    for tensor in args.iter().filter_map(|arg| arg.tensor()) {
+        let dtype = tensor.dtype();
+        if *found.get_or_insert(dtype) != dtype {
+            return None;
+        }
+    }
+    let kind = found?.kind();
+    let fits = |arg: &Arg<'_>| match arg {
+        Arg::Tensor(_) => true,
+        Arg::Scalar(scalar) => scalar.dtype().kind() <= kind,
+    };
+    if args.iter().all(fits) { found } else { None }
+}
+
+/// As `common_type`, for functions whose results are floats whatever they are given.
+pub fn float_type<const N: usize>(args: [Arg<'_>; N]) -> DType {
+    let dtype = common_type(args);
+    if dtype.is_differentiable() { dtype } else { default_dtype() }
+}
+
+/// How one op is computed.
+pub struct Call<'a, const N: usize> {
+    pub name: &'static str,
+    pub args: [Arg<'a>; N],
+    /// What each operand is converted to.
+    pub dtypes: [DType; N],
+    pub out: DType,
+    /// A tensor to write the result to, of its shape and dtype, instead of a new one.
+    pub into: Option<&'a Tensor>,
+}
+
+const UNIT: [usize; 1] = [1];
+const ZEROS: [usize; MAX_RANK] = [0; MAX_RANK];
+
+/// A number as bytes of an element.
+fn number_bytes(scalar: Scalar, dtype: DType) -> Result<[u8; 8]> {
+    let mut out = [0; 8];
+    if dtype == DType::Bool {
+        out[0] = u8::from(!scalar.is_zero());
+        return Ok(out);
+    }
+    with_number!(dtype, T => {
+        let value = <T as Number>::of(scalar).to_ne_bytes();
+        out[..value.len()].copy_from_slice(&value);
+    }, else return error::dtype(format!("'{}' numbers are not implemented", dtype.name())));
+    Ok(out)
+}
+
+/// Computes an op: `kernel` writes the result on the CPU; `gpu` makes it with burn, or says that burn cannot.
+pub fn evaluate<const N: usize>(
+    call: Call<'_, N>,
+    kernel: impl Fn(&[usize], Strided<'_>, [Strided<'_>; N]) -> Result<()> + Sync,
+    gpu: impl FnOnce([DispatchTensor; N], Device) -> Result<Option<DispatchTensor>>,
+) -> Result<Tensor> {
+    if let Some(out) = direct(&call, &kernel)? {
+        return Ok(out);
+    }
+    let mut device = Device::Cpu;
+    for tensor in call.args.iter().filter_map(|arg| arg.tensor()) {
+        if !tensor.device().is_cpu() {
+            device = tensor.device();
+        }
+    }
+    if device.is_cpu() { on_cpu(call, kernel) } else { on_gpu(call, device, kernel, gpu) }
+}
+
+/// The usual small case, with nothing to convert, broadcast or wait for.
+fn direct<const N: usize>(
+    call: &Call<'_, N>,
+    kernel: &impl Fn(&[usize], Strided<'_>, [Strided<'_>; N]) -> Result<()>,
+) -> Result<Option<Tensor>> {
+    if call.into.is_some() {
+        return Ok(None);
+    }
+    let cores = call.args.map(|arg| arg.tensor().map(Tensor::core));
+    let Some(first) = cores.iter().flatten().next() else { return Ok(None) };
+    let geometry = &first.geometry;
+    let numel = geometry.numel();
+    if numel > guard::DETACH_ABOVE {
+        return Ok(None);
+    }
+    let mut views = [Strided { pointer: std::ptr::null_mut(), strides: &UNIT, offset: 0 }; N];
+    let mut numbers = [[0; 8]; N];
+    for (index, core) in cores.iter().enumerate() {
+        match (core, call.args[index]) {
+            (Some(core), _) => {
+                let Data::Cpu(buffer) = core.storage.data() else { return Ok(None) };
+                let plain = core.dtype == call.dtypes[index]
+                    && core.geometry.shape == geometry.shape
+                    && core.geometry.is_contiguous();
+                if !plain {
+                    return Ok(None);
+                }
+                views[index].pointer = buffer.pointer();
+                views[index].offset = core.geometry.offset;
+            }
+            (None, Arg::Scalar(scalar)) => {
+                numbers[index] = number_bytes(scalar, call.dtypes[index])?;
+                views[index].strides = &ZEROS;
+            }
+            (None, Arg::Tensor(_)) => return Ok(None),
+        }
+    }
+    for (index, view) in views.iter_mut().enumerate() {
+        if view.pointer.is_null() && cores[index].is_none() {
+            view.pointer = numbers[index].as_mut_ptr();
+        }
+    }
+    let (out, pointer) = Tensor::uninit_with_pointer(&geometry.shape, call.out)?;
+    kernel(&[numel], Strided { pointer, strides: &UNIT, offset: 0 }, views)?;
+    Ok(Some(out))
+}
+
+/// The shape that the tensors among the operands broadcast to.
+fn common_shape(op: &str, args: &[Arg<'_>]) -> Result<Dims> {
+    let mut shape: Option<Dims> = None;
+    for tensor in args.iter().filter_map(|arg| arg.tensor()) {
+        let next = tensor.shape();
+        shape = Some(match shape {
+            None => next,
+            Some(shape) => broadcast(op, &shape, &next)?,
+        });
+    }
+    Ok(shape.unwrap_or_default())
+}
+
+/// A pointer in the middle of being handed to a kernel.
+fn pointer(core: &Core) -> Result<*mut u8> {
+    match core.storage.data() {
+        Data::Cpu(buffer) => Ok(buffer.pointer()),
+        Data::Device(_) => error::device("a kernel for the CPU was given a tensor on another device"),
+    }
+}
+
+fn on_cpu<const N: usize>(
+    call: Call<'_, N>,
+    kernel: impl Fn(&[usize], Strided<'_>, [Strided<'_>; N]) -> Result<()> + Sync,
+) -> Result<Tensor> {
+    let shape = common_shape(call.name, &call.args)?;
+    if let Some(target) = call.into
+        && target.shape() != shape
+    {
+        return error::shape(format!(
+            "{}: output with shape {:?} doesn't match the broadcast shape {:?}",
+            call.name,
+            target.shape().as_slice(),
+            shape.as_slice()
+        ));
+    }
+    let mut numbers = [[0; 8]; N];
+    let mut cores: SmallVec<[Option<Core>; 3]> = SmallVec::new();
+    for (index, arg) in call.args.iter().enumerate() {
+        cores.push(match arg {
+            Arg::Scalar(scalar) => {
+                numbers[index] = number_bytes(*scalar, call.dtypes[index])?;
+                None
+            }
+            Arg::Tensor(tensor) => Some(readable(tensor, call.dtypes[index], call.into)?),
+        });
+    }
+    let out = match call.into {
+        Some(target) => target.clone(),
+        None => Tensor::uninit(&shape, call.out)?,
+    };
+    let target = out.core().clone();
+    let strides: SmallVec<[Dims; 3]> = cores
+        .iter()
+        .map(|core| match core {
+            Some(core) => core.geometry.expand(&shape).strides,
+            None => SmallVec::from_elem(0, shape.len()),
+        })
+        .collect();
+    let mut views = [Strided { pointer: std::ptr::null_mut(), strides: &[], offset: 0 }; N];
+    for (index, view) in views.iter_mut().enumerate() {
+        view.strides = &strides[index];
+        match &cores[index] {
+            Some(core) => {
+                view.pointer = pointer(core)?;
+                view.offset = core.geometry.offset;
+            }
+            None => view.pointer = numbers[index].as_mut_ptr(),
+        }
+    }
+    let place =
+        Strided { pointer: pointer(&target)?, strides: &target.geometry.strides, offset: target.geometry.offset };
+    let numel = target.geometry.numel();
+    if numel <= guard::DETACH_ABOVE {
+        kernel(&shape, place, views)?;
+    } else {
+        guard::heavy(call.name, numel, || kernel(&shape, place, views))??;
+    }
+    Ok(out)
+}
+
+/// The operand as the kernel reads it: of `dtype`, and not half overwritten by the result.
+fn readable(tensor: &Tensor, dtype: DType, into: Option<&Tensor>) -> Result<Core> {
+    if tensor.dtype() != dtype {
+        return Ok(tensor.converted(dtype)?.core().clone());
+    }
+    let core = tensor.core().clone();
+    let Some(target) = into else { return Ok(core) };
+    let target = target.core();
+    let apart = core.storage.address() != target.storage.address();
+    if apart || core.geometry == target.geometry {
+        return Ok(core);
+    }
+    Ok(tensor.copied()?.core().clone())
+}
+
+fn on_gpu<const N: usize>(
+    call: Call<'_, N>,
+    device: Device,
+    kernel: impl Fn(&[usize], Strided<'_>, [Strided<'_>; N]) -> Result<()> + Sync,
+    gpu: impl FnOnce([DispatchTensor; N], Device) -> Result<Option<DispatchTensor>>,
+) -> Result<Tensor> {
+    let shape = common_shape(call.name, &call.args)?;
+    let mut values: SmallVec<[DispatchTensor; 3]> = SmallVec::new();
+    // cubecl takes no empty tensors.
+    if shape.contains(&0) {
+        return through_cpu(&call, device, kernel);
+    }
+    for (arg, dtype) in call.args.iter().zip(call.dtypes) {
+        values.push(on_device(call.name, *arg, dtype, device, shape.len())?.prim()?);
+    }
+    let Ok(values) = values.into_inner_array::<N>() else {
+        return error::runtime(format!("{}: an operand is missing", call.name));
+    };
+    let out = match gpu(values, device)? {
+        Some(value) => Tensor::from_prim_shaped(value, call.out, device, &shape)?,
+        None => through_cpu(&call, device, kernel)?,
+    };
+    match call.into {
+        Some(target) => {
+            target.write(&out)?;
+            Ok(target.clone())
+        }
+        None => Ok(out),
+    }
+}
+
+/// For the few functions that burn lacks: computed on the CPU and moved back.
+fn through_cpu<const N: usize>(
+    call: &Call<'_, N>,
+    device: Device,
+    kernel: impl Fn(&[usize], Strided<'_>, [Strided<'_>; N]) -> Result<()> + Sync,
+) -> Result<Tensor> {
+    let mut moved: SmallVec<[Option<Tensor>; 3]> = SmallVec::new();
+    for arg in &call.args {
+        moved.push(arg.tensor().map(|tensor| tensor.moved(Device::Cpu)).transpose()?);
+    }
+    let mut args = call.args;
+    for (arg, tensor) in args.iter_mut().zip(&moved) {
+        if let Some(tensor) = tensor {
+            *arg = Arg::Tensor(tensor);
+        }
+    }
+    on_cpu(Call { name: call.name, args, dtypes: call.dtypes, out: call.out, into: None }, kernel)?.moved(device)
+}
+
+/// An operand on `device` with `rank` dimensions; a rank-0 CPU tensor follows the others there, as in torch.
+fn on_device(op: &str, arg: Arg<'_>, dtype: DType, device: Device, rank: usize) -> Result<Tensor> {
+    let tensor = match arg {
+        Arg::Scalar(scalar) => super::creation::full(&[], scalar, dtype, device)?,
+        Arg::Tensor(tensor) if tensor.device() == device => tensor.clone(),
+        Arg::Tensor(tensor) if tensor.rank() == 0 && tensor.device().is_cpu() => tensor.moved(device)?,
+        Arg::Tensor(tensor) => {
+            return error::device(format!(
+                "{op}: Expected all tensors to be on the same device, but found at least two devices, {} and {}! \
+                 Move one of them with .to('{}')",
+                device.name(),
+                tensor.device().name(),
+                device.name()
+            ));
+        }
+    };
+    let tensor = if tensor.dtype() == dtype { tensor } else { tensor.converted(dtype)? };
+    let mut geometry = tensor.geometry();
+    while geometry.rank() < rank {
+        geometry = geometry.unsqueeze(0);
+    }
+    Ok(tensor.alias(geometry))
+}
+
+trait IntoInnerArray<T> {
+    fn into_inner_array<const N: usize>(self) -> std::result::Result<[T; N], ()>;
+}
+
+impl<T> IntoInnerArray<T> for SmallVec<[T; 3]> {
+    fn into_inner_array<const N: usize>(self) -> std::result::Result<[T; N], ()> {
+        self.into_vec().try_into().map_err(|_| ())
+    }
+}
+
+/// Both operands on one device and with one rank, ready for a burn call that broadcasts.
+pub fn align(op: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+    let rank = common_shape(op, &[Arg::Tensor(a), Arg::Tensor(b)])?.len();
+    let device = if a.device().is_cpu() && a.rank() == 0 { b.device() } else { a.device() };
+    Ok((
+        on_device(op, Arg::Tensor(a), a.dtype(), device, rank)?,
+        on_device(op, Arg::Tensor(b), b.dtype(), device, rank)?,
+    ))
+}
+
+/// What a rule needs of one operand.
+#[derive(Clone, Copy)]
+enum Kept {
+    Nothing,
+    Saved(usize),
+    Number(Scalar),
+}
+
+/// The operands of a recorded op of two, of which one may be a number.
+#[derive(Clone, Copy)]
+pub struct Pair {
+    kept: [Kept; 2],
+    /// Which input of the node each operand is.
+    inputs: [Option<usize>; 2],
+}
+
+impl Pair {
+    /// Starts recording. `keep` says, from which operands need gradients, which values the rule will look at.
+    pub fn record(
+        name: &'static str,
+        a: Arg<'_>,
+        b: Arg<'_>,
+        keep: impl FnOnce(bool, bool) -> (bool, bool),
+    ) -> Option<(Record, Self)> {
+        let (inputs, mut record) = match (a, b) {
+            (Arg::Tensor(x), Arg::Tensor(y)) => ([Some(0), Some(1)], Record::new(name, &[x, y])?),
+            (Arg::Tensor(x), Arg::Scalar(_)) => ([Some(0), None], Record::new(name, &[x])?),
+            (Arg::Scalar(_), Arg::Tensor(y)) => ([None, Some(0)], Record::new(name, &[y])?),
+            (Arg::Scalar(_), Arg::Scalar(_)) => return None,
+        };
+        let needs = inputs.map(|input| input.is_some_and(|input| record.needs(input)));
+        let wanted = keep(needs[0], needs[1]);
+        let mut kept = [Kept::Nothing; 2];
+        let mut count = 0;
+        for (slot, (arg, wanted)) in kept.iter_mut().zip([(a, wanted.0), (b, wanted.1)]) {
+            *slot = match arg {
+                Arg::Scalar(scalar) => Kept::Number(scalar),
+                Arg::Tensor(tensor) if wanted => {
+                    record = record.save(tensor);
+                    count += 1;
+                    Kept::Saved(count - 1)
+                }
+                Arg::Tensor(_) => Kept::Nothing,
+            };
+        }
+        Some((record, Self { kept, inputs }))
+    }
+
+    fn operand<'c>(&self, c: &'c Context<'_>, side: usize) -> Result<Arg<'c>> {
+        match self.kept[side] {
+            Kept::Number(scalar) => Ok(Arg::Scalar(scalar)),
+            Kept::Saved(index) => Ok(Arg::Tensor(c.saved(index)?)),
+            Kept::Nothing => error::runtime("a rule asked for an operand that was not kept"),
+        }
+    }
+
+    pub fn a<'c>(&self, c: &'c Context<'_>) -> Result<Arg<'c>> {
+        self.operand(c, 0)
+    }
+
+    pub fn b<'c>(&self, c: &'c Context<'_>) -> Result<Arg<'c>> {
+        self.operand(c, 1)
+    }
+
+    /// The result, where `save_outputs` kept it after the operands.
+    pub fn out<'c>(&self, c: &'c Context<'_>) -> Result<&'c Tensor> {
+        c.saved(self.kept.iter().filter(|kept| matches!(kept, Kept::Saved(_))).count())
+    }
+
+    /// The gradients of the operands that want one.
+    pub fn grads(
+        &self,
+        c: &Context<'_>,
+        a: impl FnOnce() -> Result<Tensor>,
+        b: impl FnOnce() -> Result<Tensor>,
+    ) -> Result<Grads> {
+        let mut out = Grads::new();
+        if let Some(index) = self.inputs[0] {
+            out.push(c.when(index, a)?);
+        }
+        if let Some(index) = self.inputs[1] {
+            out.push(c.when(index, b)?);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,182 @@
+//! Regular sequences: `arange`, `linspace`, `logspace`. They are computed on the CPU and moved.
+
+use bytemuck::NoUninit;
+use half::{bf16, f16};
+use pyo3::prelude::*;
+
+use super::creation::{device_or_default, finish, to_device};
+use super::operand::Scalar;
+use crate::check;
+use crate::device::DeviceArg;
+use crate::dtype::{DType, DTypeArg, default_dtype};
+use crate::error::{self, Result};
+use crate::guard;
+use crate::tensor::Tensor;
+use crate::tensor::geometry::checked_numel;
+
+/// A CPU tensor over a vector of elements that are laid out as `dtype`.
+pub fn from_vec<T: NoUninit + Send + Sync>(values: Vec<T>, shape: &[usize], dtype: DType) -> Result<Tensor> {
+    if values.is_empty() {
+        return Tensor::uninit(shape, dtype);
+    }
+    Tensor::from_bytes(burn_std::Bytes::from_elems(values), shape, dtype)
+}
+
+/// `length` elements of an integer dtype; the value wraps into it.
+fn integers(length: usize, dtype: DType, value: impl Fn(usize) -> i64 + Sync + Send) -> Result<Tensor> {
+    macro_rules! build {
+        ($type:ty) => {
+            guard::heavy("arange", length, || (0..length).map(|index| value(index) as $type).collect::<Vec<$type>>())
+                .and_then(|values| from_vec(values, &[length], dtype))
+        };
+    }
+    match dtype {
+        DType::U8 => build!(u8),
+        DType::I8 => build!(i8),
+        DType::I16 => build!(i16),
+        DType::I32 => build!(i32),
+        DType::U16 => build!(u16),
+        DType::U32 => build!(u32),
+        DType::U64 => build!(u64),
+        _ => build!(i64),
+    }
+}
+
+/// `length` elements of a float dtype.
+fn floats(length: usize, dtype: DType, value: impl Fn(usize) -> f64 + Sync + Send) -> Result<Tensor> {
+    macro_rules! build {
+        (|$value:ident| $narrow:expr) => {
+            guard::heavy("arange", length, || {
+                let each = |index| {
+                    let $value = value(index);
+                    $narrow
+                };
+                (0..length).map(each).collect::<Vec<_>>()
+            })
+            .and_then(|values| from_vec(values, &[length], dtype))
+        };
+    }
+    match dtype {
+        DType::F16 => build!(|value| f16::from_f64(value)),
+        DType::BF16 => build!(|value| bf16::from_f64(value)),
+        DType::F32 => build!(|value| value as f32),
+        _ => build!(|value| value),
+    }
+}
+
+fn check_dtype(op: &str, dtype: DType) -> Result<()> {
+    use crate::dtype::Kind;
+    check::kind(op, dtype, &[Kind::Int, Kind::Float])
+}
+
+/// The number of elements of `arange`, by torch's rule.
+fn arange_length(start: Scalar, end: Scalar, step: Scalar, dtype: DType) -> Result<usize> {
+    let (first, last, by) = (start.as_f64(), end.as_f64(), step.as_f64());
+    if by == 0.0 {
+        return error::runtime("step must be nonzero");
+    }
+    if !first.is_finite() || !last.is_finite() || !by.is_finite() {
+        return error::runtime(format!("unsupported range: {first} -> {last} by {by}"));
+    }
+    if (by > 0.0) != (last >= first) && first != last {
+        return error::runtime(format!(
+            "upper bound and lower bound inconsistent with step sign: start={first}, end={last}, step={by}"
+        ));
+    }
+    let whole = [start, end, step].iter().all(|number| !matches!(number, Scalar::Float(_)));
+    let length = if dtype == DType::I64 && whole {
+        let (first, last, by) = (i128::from(start.as_i64()), i128::from(end.as_i64()), i128::from(step.as_i64()));
+        ((last - first + by - by.signum()) / by).max(0) as f64
+    } else {
+        ((last - first) / by).ceil()
+    };
+    if length > (isize::MAX / 16) as f64 {
+        return error::memory(format!("arange: {length} elements are more than memory can hold"));
+    }
+    Ok(length as usize)
+}
+
+/// Values from `start` up to, but not including, `end`.
+#[pyfunction]
+#[pyo3(signature = (start, end, step, dtype=None, device=None, requires_grad=false))]
+fn _arange(
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: Option<DTypeArg>,
+    device: Option<DeviceArg>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let float = [start, end, step].iter().any(|number| matches!(number, Scalar::Float(_)));
+    let dtype = match dtype {
+        Some(dtype) => dtype.0,
+        None if float => default_dtype(),
+        None => DType::I64,
+    };
+    check_dtype("arange", dtype)?;
+    let length = arange_length(start, end, step, dtype)?;
+    check::allocation(length.saturating_mul(dtype.size()))?;
+    let out = if dtype.is_int() {
+        let (first, by) = (start.as_i64(), step.as_i64());
+        integers(length, dtype, move |index| first.wrapping_add(by.wrapping_mul(index as i64)))?
+    } else {
+        let (first, by) = (start.as_f64(), step.as_f64());
+        floats(length, dtype, move |index| first + by * index as f64)?
+    };
+    finish(to_device(&out, device_or_default(device)?)?, requires_grad)
+}
+
+/// The points of `linspace`, counted from both ends towards the middle so that they are symmetric.
+fn spaced(start: f64, end: f64, steps: usize, dtype: DType) -> impl Fn(usize) -> f64 + Sync + Send + Copy {
+    let single = dtype.is_float() && dtype != DType::F64;
+    let step = (end - start) / steps.saturating_sub(1).max(1) as f64;
+    move |index| {
+        let (anchor, by) =
+            if index < steps / 2 || steps == 1 { (start, index as f64) } else { (end, -((steps - 1 - index) as f64)) };
+        // torch computes in the result's own precision.
+        if single { f64::from(by as f32 * step as f32 + anchor as f32) } else { anchor + step * by }
+    }
+}
+
+fn steps_of(steps: isize, dtype: DType) -> Result<usize> {
+    let Ok(steps) = usize::try_from(steps) else {
+        return error::runtime(format!("number of steps must be non-negative, got {steps}"));
+    };
+    check::allocation(checked_numel(&[steps])?.saturating_mul(dtype.size()))?;
+    Ok(steps)
+}
+
+/// The ends of a range as the dtype holds them.
+fn end_of(number: Scalar, dtype: DType) -> f64 {
+    if dtype.is_int() { number.as_i64() as f64 } else { number.as_f64() }
+}
+
+/// `steps` values from `start` to `end`, both included, as exponents of `base` when that is given.
+#[pyfunction]
+#[pyo3(signature = (start, end, steps, base=None, dtype=None, device=None, requires_grad=false))]
+fn _linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: isize,
+    base: Option<f64>,
+    dtype: Option<DTypeArg>,
+    device: Option<DeviceArg>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let dtype = dtype.map_or_else(default_dtype, |dtype| dtype.0);
+    check_dtype("linspace", dtype)?;
+    let steps = steps_of(steps, dtype)?;
+    let point = spaced(end_of(start, dtype), end_of(end, dtype), steps, dtype);
+    let out = match (base, dtype.is_int()) {
+        (None, true) => integers(steps, dtype, move |index| point(index) as i64)?,
+        (None, false) => floats(steps, dtype, point)?,
+        (Some(base), true) => integers(steps, dtype, move |index| base.powf(point(index)) as i64)?,
+        (Some(base), false) => floats(steps, dtype, move |index| base.powf(point(index)))?,
+    };
+    finish(to_device(&out, device_or_default(device)?)?, requires_grad)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_arange, module)?)?;
+    module.add_function(wrap_pyfunction!(_linspace, module)?)
+}

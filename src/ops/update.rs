@@ -1,0 +1,116 @@
+//! In-place arithmetic: one pass over the target where nothing is recorded, else the op and a recorded write.
+
+use super::arithmetic::{self as ops, Recipe};
+use super::bitwise;
+use super::operand::Scalar;
+use super::pointwise::Arg;
+use crate::autograd::grad_enabled;
+use crate::autograd::inplace::{assign, check};
+use crate::error::Result;
+use crate::tensor::Tensor;
+
+/// Whether a write to `target` that depends on `other` leaves a trace in the graph.
+fn is_recorded(target: &Tensor, other: Arg<'_>) -> bool {
+    grad_enabled()
+        && target.dtype().is_differentiable()
+        && (target.requires_grad()
+            || other.tensor().is_some_and(Tensor::requires_grad)
+            || target.base().is_some_and(|base| base.requires_grad()))
+}
+
+/// Writes `target op other` into `target`.
+fn apply(
+    op: &'static str,
+    target: &Tensor,
+    other: Arg<'_>,
+    recipe: &Recipe,
+    recorded: fn(Arg<'_>, Arg<'_>) -> Result<Tensor>,
+) -> Result<()> {
+    check(op, target)?;
+    let this = Arg::Tensor(target);
+    let dtype = (recipe.dtype)(this, other)?;
+    let fits = dtype == target.dtype() && other.tensor().is_none_or(|other| other.rank() <= target.rank());
+    if !fits || is_recorded(target, other) {
+        return assign(op, target, &recorded(this, other)?);
+    }
+    ops::raw(recipe.op, recipe.name, this, other, dtype, Some(target))?;
+    target.core().storage.bump();
+    Ok(())
+}
+
+macro_rules! updates {
+    ($($name:ident = $written:literal, $recipe:ident, $recorded:ident;)+) => {
+        $(pub fn $name(target: &Tensor, other: Arg<'_>) -> Result<()> {
+            apply($written, target, other, &ops::$recipe, ops::$recorded)
+        })+
+    };
+}
+
+updates! {
+    add = "add_", ADD, add_args;
+    sub = "sub_", SUB, sub_args;
+    mul = "mul_", MUL, mul_args;
+    div = "div_", DIV, div_args;
+    floor_divide = "floor_divide_", FLOOR_DIVIDE, floor_divide_args;
+    trunc_divide = "div_", TRUNC_DIVIDE, trunc_divide_args;
+    remainder = "remainder_", REMAINDER, remainder_args;
+    fmod = "fmod_", FMOD, fmod_args;
+    pow = "pow_", POW, pow_args;
+    atan2 = "atan2_", ATAN2, atan2_args;
+    hypot = "hypot_", HYPOT, hypot_args;
+    copysign = "copysign_", COPYSIGN, copysign_args;
+    nextafter = "nextafter_", NEXTAFTER, nextafter_args;
+    xlogy = "xlogy_", XLOGY, xlogy_args;
+    heaviside = "heaviside_", HEAVISIDE, heaviside_args;
+}
+
+macro_rules! whole_updates {
+    ($($name:ident = $written:literal;)+) => {
+        $(pub fn $name(target: &Tensor, other: Arg<'_>) -> Result<()> {
+            check($written, target)?;
+            assign($written, target, &bitwise::$name(Arg::Tensor(target), other)?)
+        })+
+    };
+}
+
+whole_updates! {
+    bitwise_and = "bitwise_and_";
+    bitwise_or = "bitwise_or_";
+    bitwise_xor = "bitwise_xor_";
+    bitwise_left_shift = "bitwise_left_shift_";
+    bitwise_right_shift = "bitwise_right_shift_";
+}
+
+/// `target += alpha * other`.
+pub fn add_alpha(target: &Tensor, other: Arg<'_>, alpha: Option<Scalar>) -> Result<()> {
+    if alpha.is_none() {
+        return add(target, other);
+    }
+    check("add_", target)?;
+    assign("add_", target, &ops::add_alpha(Arg::Tensor(target), other, alpha)?)
+}
+
+/// `target -= alpha * other`.
+pub fn sub_alpha(target: &Tensor, other: Arg<'_>, alpha: Option<Scalar>) -> Result<()> {
+    if alpha.is_none() {
+        return sub(target, other);
+    }
+    check("sub_", target)?;
+    assign("sub_", target, &ops::sub_alpha(Arg::Tensor(target), other, alpha)?)
+}
+
+/// Writes a function of `target` into `target`.
+pub fn unary(
+    op: &'static str,
+    target: &Tensor,
+    function: crate::kernels::unary::Unary,
+    recorded: fn(&Tensor) -> Result<Tensor>,
+) -> Result<()> {
+    check(op, target)?;
+    if !target.dtype().is_float() || is_recorded(target, Arg::Tensor(target)) {
+        return assign(op, target, &recorded(target)?);
+    }
+    super::unary::raw(function, op, target, target.dtype(), Some(target))?;
+    target.core().storage.bump();
+    Ok(())
+}

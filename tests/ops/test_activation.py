@@ -1,0 +1,118 @@
+"""Activations against torch.nn.functional."""
+
+import numpy as np
+import pyburn
+import pytest
+import torch
+from pyburn.ops import activation
+
+from oracle import Case, check_error, check_op
+
+X = np.array([[-6.5, -3.0, -1.0, -0.25], [0.1, 0.75, 2.9, 25.0]])
+CASES = {
+    "relu": {},
+    "relu6": {},
+    "leaky_relu": {"negative_slope": 0.2},
+    "elu": {"alpha": 1.5},
+    "selu": {},
+    "celu": {"alpha": 0.7},
+    "silu": {},
+    "mish": {},
+    "hardsigmoid": {},
+    "hardswish": {},
+    "hardtanh": {"min_val": -0.5, "max_val": 2.0},
+    "threshold": {"threshold": 0.5, "value": 9.0},
+    "gelu": {},
+    "logsigmoid": {},
+    "softplus": {"beta": 2.0, "threshold": 10.0},
+    "softsign": {},
+    "tanhshrink": {},
+    "hardshrink": {"lambd": 0.5},
+    "softshrink": {"lambd": 0.5},
+    "rrelu": {"lower": 0.1, "upper": 0.5},
+    "glu": {"dim": -1},
+    "softmax": {"dim": -1},
+    "softmin": {"dim": 0},
+    "log_softmax": {"dim": 1},
+    "sigmoid": {},
+    "tanh": {},
+}
+
+
+def functional(lib):
+    return torch.nn.functional if lib is torch else activation
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_value_and_gradient(name):
+    def run(lib, x):
+        return getattr(functional(lib), name)(x, **CASES[name])
+
+    check_op(run, X, dtypes=["float32"], rtol=1e-5, atol=1e-5)
+    # torch rounds the constants of some of them to float32.
+    check_op(run, X, dtypes=["float64"], rtol=1e-7, atol=1e-7, gradgrad=name != "hardsigmoid")
+    check_op(run, X.T.copy().T, dtypes=["float16", "bfloat16"], rtol=2e-2, atol=2e-2)
+    if name not in ("glu",):
+        check_op(run, np.zeros((2, 0)), dtypes=["float32"])
+
+
+@pytest.mark.parametrize("name", ["relu", "leaky_relu", "elu", "selu", "celu", "hardtanh", "silu", "mish", "relu6"])
+def test_in_place(name):
+    def run(lib, x):
+        y = x * 1
+        out = getattr(functional(lib), name)(y, inplace=True)
+        return out, y
+
+    check_op(run, X, rtol=1e-7)
+
+
+def test_in_place_methods():
+    check_op(lambda lib, x: (x * 1).relu_(), X)
+    check_op(lambda lib, x: (x * 1).sigmoid_(), X)
+    check_op(lambda lib, x: lib.relu_(x * 1), X)
+    check_op(lambda lib, x: (x.relu(), x.sigmoid(), x.softmax(1), x.log_softmax(0), x.hardshrink()), X)
+
+
+def test_gelu_tanh():
+    check_op(lambda lib, x: functional(lib).gelu(x, approximate="tanh"), X, gradgrad=True)
+    check_error(lambda lib, x: functional(lib).gelu(x, approximate="sin"), X, same_class=True)
+
+
+def test_special_values():
+    values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 100.0, -100.0])
+    for name, options in CASES.items():
+        if name not in ("glu", "softmin", "log_softmax", "softmax"):
+            check_op(lambda lib, x, n=name, o=options: getattr(functional(lib), n)(x, **o), values, grad=False)
+
+
+def test_softmax_dims_and_dtypes():
+    x = np.random.default_rng(0).standard_normal((2, 3, 4)) * 20
+    for dim in (-3, -2, -1, 0, 1, 2):
+        check_op(lambda lib, t, d=dim: (t.softmax(d), t.log_softmax(d)), x, dtypes=["float32", "float64"])
+    check_op(lambda lib, t: lib.softmax(t, 0, dtype=lib.float64), Case([1.0, 2.0], "float32"))
+    check_op(lambda lib, t: lib.softmax(t, 0, dtype=lib.float32), [1, 2], grad=False)
+    check_op(lambda lib, t: (t.softmax(0), t.log_softmax(-1)), np.array(3.0))
+    check_op(lambda lib, t: t.softmax(0), [float("-inf"), 1.0, 2.0])
+    check_op(lambda lib, t: t.softmax(0), [float("nan"), 1.0], grad=False)
+    check_op(lambda lib, t: t.transpose(0, 2).softmax(1), x)
+    check_op(lambda lib, t: t.softmax(1), np.random.default_rng(0).standard_normal((300, 400)).astype("float32"))
+    check_error(lambda lib, t: t.softmax(3), x, same_class=True)
+    check_error(lambda lib, t: t.softmax(0), [1, 2])
+
+
+def test_prelu():
+    x = np.random.default_rng(0).standard_normal((2, 3, 4))
+    check_op(lambda lib, t, w: functional(lib).prelu(t, w), x, np.array([0.25]), gradgrad=True)
+    check_op(lambda lib, t, w: functional(lib).prelu(t, w), x, np.array([0.25, 0.5, -0.1]), gradgrad=True)
+    check_op(lambda lib, t, w: lib.prelu(t, w), x[0, 0], np.array([0.25]))
+    check_error(lambda lib, t, w: functional(lib).prelu(t, w), x, np.array([0.25, 0.5]), same_class=True)
+    check_error(lambda lib, t, w: functional(lib).prelu(t, w), x, [0.25], same_class=True)
+
+
+def test_glu_refuses_odd_sizes():
+    check_error(lambda lib, t: functional(lib).glu(t), np.zeros((2, 3)), same_class=True)
+
+
+def test_implicit_softmax_dim_warns():
+    with pytest.warns(UserWarning, match="Implicit dimension choice"):
+        assert activation.softmax(pyburn.zeros(2, 2)).tolist() == [[0.5, 0.5], [0.5, 0.5]]

@@ -1,0 +1,59 @@
+"""Images read at any places, and windows as columns, against torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyburn
+import pyburn.ops.nn as ours
+import pytest
+import torch
+
+from tests.oracle import check_op
+
+
+def of(lib: Any) -> Any:
+    return torch.nn.functional if lib is torch else ours
+
+
+def normal(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
+
+
+def places(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(7).uniform(-1.4, 1.4, shape).astype("float32")
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_grid_sample(mode: str, padding_mode: str, align_corners: bool) -> None:
+    def sampled(lib: Any, x: Any, grid: Any) -> Any:
+        return of(lib).grid_sample(x, grid, mode, padding_mode, align_corners)
+
+    check_op(sampled, normal(2, 3, 5, 6), places(2, 4, 3, 2), grad=mode != "nearest", rtol=1e-3, atol=1e-4)
+    if mode != "bicubic":
+        check_op(sampled, normal(1, 2, 3, 4, 5), places(1, 2, 3, 2, 3), grad=mode != "nearest", rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 3, 2, 3, 4)])
+def test_affine_grid(size: tuple[int, ...], align_corners: bool) -> None:
+    n = len(size) - 2
+    check_op(lambda lib, theta: of(lib).affine_grid(theta, size, align_corners), normal(2, n, n + 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"padding": 1, "stride": 2}, {"dilation": 2, "padding": 1}])
+def test_windows_as_columns(options: dict[str, int]) -> None:
+    x = normal(2, 3, 6, 7)
+    columns = torch.nn.functional.unfold(torch.tensor(x), (2, 3), **options).numpy()
+    check_op(lambda lib, x: of(lib).unfold(x, (2, 3), **options), x, gradgrad=True)
+    check_op(lambda lib, c: of(lib).fold(c, (6, 7), (2, 3), **options), columns, gradgrad=True, atol=1e-4)
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(RuntimeError, match="grid_sample"):
+        ours.grid_sample(pyburn.zeros(1, 1, 2, 2), pyburn.zeros(1, 2, 2, 3))
+    with pytest.raises(RuntimeError, match="fold"):
+        ours.fold(pyburn.zeros(1, 3, 4), (3, 3), (2, 2))

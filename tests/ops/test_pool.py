@@ -1,0 +1,95 @@
+"""Pooling against torch: values, places of maxima, first and second derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyburn
+import pytest
+import torch
+from pyburn.ops import pool
+
+from tests.oracle import check_op
+
+SIZES = (9, 8, 7)
+
+
+def of(lib: Any) -> Any:
+    return torch.nn.functional if lib is torch else pool
+
+
+def image(n: int, *leading: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(n).standard_normal((*leading, *SIZES[:n])).astype("float32")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("stride", [None, 1, 3])
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_max_pool(n: int, stride: int | None, padding: int, dilation: int, ceil_mode: bool) -> None:
+    def pooled(lib: Any, x: Any) -> Any:
+        return getattr(of(lib), f"max_pool{n}d")(x, 3, stride, padding, dilation, ceil_mode, True)
+
+    check_op(pooled, image(n, 2, 3), gradgrad=True)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("stride", [None, 1, 2])
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("count_include_pad", [False, True])
+def test_avg_pool(n: int, stride: int | None, padding: int, ceil_mode: bool, count_include_pad: bool) -> None:
+    def pooled(lib: Any, x: Any) -> Any:
+        return getattr(of(lib), f"avg_pool{n}d")(x, 3, stride, padding, ceil_mode, count_include_pad)
+
+    check_op(pooled, image(n, 2, 3), gradgrad=True)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 2, 5, 12])
+def test_adaptive(n: int, size: int) -> None:
+    check_op(lambda lib, x: getattr(of(lib), f"adaptive_avg_pool{n}d")(x, size), image(n, 2, 3), gradgrad=True)
+    check_op(lambda lib, x: getattr(of(lib), f"adaptive_max_pool{n}d")(x, size, True), image(n, 2, 3), gradgrad=True)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_without_batch_and_with_an_empty_one(n: int) -> None:
+    for leading in ((3,), (0, 3)):
+        check_op(lambda lib, x: getattr(of(lib), f"max_pool{n}d")(x, 2), image(n, *leading))
+        check_op(lambda lib, x: getattr(of(lib), f"avg_pool{n}d")(x, 2), image(n, *leading))
+
+
+def test_nan_wins_and_the_last_one_is_named() -> None:
+    x = image(2, 1, 1)
+    x[0, 0, 2, 2] = x[0, 0, 3, 3] = np.nan
+    x[0, 0, 0, 0] = -np.inf
+    check_op(lambda lib, x: of(lib).max_pool2d(x, 3, 1, 1, 1, False, True), x, grad=False)
+
+
+def test_strided_input_and_divisor() -> None:
+    check_op(lambda lib, x: of(lib).max_pool2d(x.transpose(2, 3), 2), image(2, 1, 2), gradgrad=True)
+    check_op(lambda lib, x: of(lib).avg_pool2d(x, 2, divisor_override=3), image(2, 1, 2), gradgrad=True)
+
+
+def test_dtypes() -> None:
+    check_op(lambda lib, x: of(lib).max_pool2d(x, 2), image(2, 1, 2), dtypes=["float64", "float16", "bfloat16"])
+    # torch adds the gradients of overlapping windows in the half type itself, pyburn in float32.
+    check_op(lambda lib, x: of(lib).avg_pool2d(x, 2), image(2, 1, 2), dtypes=["float64", "float16", "bfloat16"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: pool.max_pool2d(x, 3, padding=2), "half of effective kernel size"),
+        (lambda x: pool.max_pool2d(x, 100), "too small"),
+        (lambda x: pool.max_pool2d(x, 0), "at least 1"),
+        (lambda x: pool.max_pool3d(x, 2, stride=(1, 2)), "needs 3"),
+        (lambda x: pool.avg_pool2d(x, 2, divisor_override=0), "not zero"),
+        (lambda x: pool.adaptive_avg_pool2d(x, -1), "non-negative"),
+    ],
+)
+def test_mistakes_are_named(call: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        call(pyburn.zeros(1, 1, 4, 4))

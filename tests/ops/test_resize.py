@@ -1,0 +1,77 @@
+"""Resizing and moving pixels against torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyburn
+import pyburn.ops.nn as ours
+import pytest
+import torch
+
+from tests.oracle import check_op
+
+SHAPES = {1: (1, 2, 5), 2: (1, 2, 5, 6), 3: (1, 1, 3, 4, 5)}
+TARGETS: list[dict[str, Any]] = [
+    {"size": 7},
+    {"size": 3},
+    {"scale_factor": 1.7},
+    {"scale_factor": 0.6},
+    {"scale_factor": 1.7, "recompute_scale_factor": True},
+]
+
+
+def of(lib: Any) -> Any:
+    return torch.nn.functional if lib is torch else ours
+
+
+def normal(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
+
+
+@pytest.mark.parametrize(("mode", "n"), [("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3)])
+@pytest.mark.parametrize("align_corners", [None, True])
+@pytest.mark.parametrize("target", TARGETS)
+def test_smooth_modes(mode: str, n: int, align_corners: bool | None, target: dict[str, Any]) -> None:
+    def resized(lib: Any, x: Any) -> Any:
+        return of(lib).interpolate(x, mode=mode, align_corners=align_corners, **target)
+
+    check_op(resized, normal(*SHAPES[n]), gradgrad=True, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "area"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("target", TARGETS)
+def test_other_modes(mode: str, n: int, target: dict[str, Any]) -> None:
+    check_op(lambda lib, x: of(lib).interpolate(x, mode=mode, **target), normal(*SHAPES[n]), gradgrad=True)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [3, 4, 9])
+def test_antialias(mode: str, size: int) -> None:
+    def resized(lib: Any, x: Any) -> Any:
+        return of(lib).interpolate(x, size=size, mode=mode, antialias=True)
+
+    check_op(resized, normal(1, 2, 8, 7), rtol=1e-4, atol=1e-4)
+
+
+def test_pixels_between_channels_and_places() -> None:
+    check_op(lambda lib, x: of(lib).pixel_shuffle(x, 2), normal(2, 8, 3, 4), gradgrad=True)
+    check_op(lambda lib, x: of(lib).pixel_unshuffle(x, 2), normal(2, 2, 4, 6), gradgrad=True)
+    check_op(lambda lib, x: of(lib).channel_shuffle(x, 2), normal(2, 4, 3), grad=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({}, ValueError),
+        ({"size": 2, "scale_factor": 2.0}, ValueError),
+        ({"size": 0}, RuntimeError),
+        ({"size": 4, "mode": "linear"}, NotImplementedError),
+        ({"size": 4, "mode": "nearest", "align_corners": True}, ValueError),
+    ],
+)
+def test_contradictions_are_named(arguments: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        ours.interpolate(pyburn.zeros(1, 1, 4, 4), **arguments)
