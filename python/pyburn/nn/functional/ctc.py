@@ -1,0 +1,125 @@
+"""The connectionist temporal classification loss (Graves et al., 2006)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pyburn._core import Tensor
+from pyburn.nn.functional._reduce import reduced
+from pyburn.ops import cat
+
+# Stands for log(0): finite, as the difference of two true infinities would be NaN.
+_NEVER = -1e30
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The negative log-probability of the target sequences, over all of their alignments.
+
+    Args:
+        log_probs: (T, N, C) or (T, C): log-probabilities of the classes at each time.
+        targets: (N, S), or all target sequences one after another in one dimension.
+        input_lengths: How many times of each sample count.
+        target_lengths: How long each target is.
+        blank: The class that stands for no label.
+        reduction: "none", "mean" (each loss divided by its target's length first) or "sum".
+        zero_infinity: Whether a target that is too long for its input costs 0 instead of infinity.
+
+    Differs from torch:
+        The gradient is that of this function. torch's assumes that `log_probs` come from a
+        log_softmax; behind one both give the same.
+
+    Example:
+        >>> import pyburn
+        >>> log_probs = pyburn.zeros(2, 1, 2).log_softmax(2)
+        >>> pyburn.nn.functional.ctc_loss(log_probs, pyburn.tensor([[1]]), [2], [1])
+        tensor(0.2877)
+    """
+    batched = log_probs if log_probs.dim() == 3 else log_probs.unsqueeze(1)
+    inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
+    times, samples, classes = batched.shape
+    _check(inputs, lengths, times, samples, classes, blank)
+    rows = _rows(targets, lengths)
+    longest = max(lengths, default=0)
+    # Blanks stand before, between and after the labels: (N, L) with L = 2 S + 1.
+    spread = [
+        [blank if i % 2 == 0 else row[i // 2] if i // 2 < len(row) else blank for i in range(2 * longest + 1)]
+        for row in rows
+    ]
+    labels = targets.new_tensor(spread).reshape(samples, 2 * longest + 1).long().to(batched.device)
+    losses = -_log_likelihood(batched, labels, inputs, lengths, blank)
+    lost = losses.detach() > -_NEVER / 2
+    losses = losses.masked_fill(lost, 0.0 if zero_infinity else math.inf)
+    if reduction == "mean":
+        return (losses / losses.new_tensor([max(n, 1) for n in lengths])).mean()
+    return reduced(losses if log_probs.dim() == 3 else losses.squeeze(0), reduction)
+
+
+def _numbers(lengths: Tensor | Sequence[int]) -> list[int]:
+    values = lengths.reshape(-1).tolist() if isinstance(lengths, Tensor) else lengths
+    return [int(n) for n in values]
+
+
+def _check(inputs: list[int], lengths: list[int], times: int, samples: int, classes: int, blank: int) -> None:
+    if len(inputs) != samples or len(lengths) != samples:
+        raise RuntimeError(
+            f"ctc_loss: got {len(inputs)} input_lengths and {len(lengths)} target_lengths for a batch of {samples}; "
+            "give one of each for every sample."
+        )
+    if any(not 0 <= n <= times for n in inputs):
+        raise RuntimeError(f"ctc_loss: input_lengths must lie from 0 to {times}, the input's times; got {inputs}.")
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"ctc_loss: blank is {blank} but must be one of the {classes} classes, from 0 on.")
+
+
+def _rows(targets: Tensor, lengths: list[int]) -> list[list[int]]:
+    """The label sequence of each sample, without what fills it up."""
+    if targets.dim() == 2:
+        return [row[:n] for row, n in zip(targets.tolist(), lengths, strict=True)]
+    if sum(lengths) != targets.numel():
+        raise RuntimeError(f"ctc_loss: targets have {targets.numel()} labels but target_lengths sum to {sum(lengths)}.")
+    values, rows, start = targets.tolist(), [], 0
+    for n in lengths:
+        rows.append(values[start : start + n])
+        start += n
+    return rows
+
+
+def _log_likelihood(log_probs: Tensor, labels: Tensor, inputs: list[int], lengths: list[int], blank: int) -> Tensor:
+    """The forward recursion: alpha[n, l] is the log-probability of all ways to stand at label l."""
+    times, samples, _ = log_probs.shape
+    width = labels.shape[1]
+    emitted = log_probs.gather(2, labels.unsqueeze(0).expand(times, samples, width))  # (T, N, L)
+    place = labels.new_tensor(list(range(width))).unsqueeze(0)  # (1, L)
+    never = emitted.detach().new_full((samples, width), _NEVER)
+    # A blank between two different labels may be jumped over.
+    two_back = cat([labels[:, :1] * 0 - 1, labels[:, :1] * 0 - 1, labels], 1)[:, :width]
+    jump = (labels != blank) & (labels != two_back) & (place >= 2)
+    alpha = never
+    for t in range(times):
+        if t == 0:
+            moved = emitted[0].where(place < 2, never)
+        else:
+            one = cat([never[:, :1], alpha], 1)[:, :width]
+            two = cat([never[:, :2], alpha], 1)[:, :width].where(jump, never)
+            moved = _log_sum(alpha, one, two) + emitted[t]
+        running = labels.new_tensor([int(t < n) for n in inputs]).unsqueeze(1) > 0
+        alpha = moved.where(running, alpha)
+    last = labels.new_tensor([2 * n for n in lengths]).long().unsqueeze(1)
+    at_blank, at_label = alpha.gather(1, last), alpha.gather(1, (last - 1).clamp_min(0))
+    at_label = at_label.where(last > 0, never[:, :1])
+    return _log_sum(at_blank, at_label, never[:, :1]).squeeze(1)
+
+
+def _log_sum(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """`log(exp(a) + exp(b) + exp(c))` without overflow."""
+    highest = a.maximum(b).maximum(c).detach()
+    return ((a - highest).exp() + (b - highest).exp() + (c - highest).exp()).log() + highest

@@ -1,0 +1,126 @@
+"""Affine maps, and tables of vectors that are looked up by index."""
+
+from __future__ import annotations
+
+import math
+
+from pyburn._core import Tensor, int64
+from pyburn.ops import embedding
+from pyburn.ops import nn as ops
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias` over the last dimension.
+
+    Args:
+        input: (..., in_features).
+        weight: (out_features, in_features), or (in_features).
+        bias: (out_features).
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.functional.linear(pyburn.ones(1, 2), pyburn.ones(3, 2))
+        tensor([[2., 2., 2.]])
+    """
+    return ops.linear(input, weight, bias)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+
+    Args:
+        input1: (..., in1).
+        input2: (..., in2).
+        weight: (out, in1, in2).
+        bias: (out).
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.functional.bilinear(pyburn.ones(1, 2), pyburn.ones(1, 3), pyburn.ones(1, 2, 3))
+        tensor([[6.]])
+    """
+    return ops.bilinear(input1, input2, weight, bias)
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the rows of `weight` that each bag of indices names.
+
+    Args:
+        input: (B, L): B bags of L indices; or (N), cut into bags by `offsets`.
+        weight: (num_embeddings, embedding_dim).
+        offsets: Where each bag begins in a one-dimensional `input`.
+        max_norm: Rows that are longer are shortened in place first.
+        norm_type: Which norm `max_norm` means.
+        scale_grad_by_freq: Whether a row's gradient is divided by how often it was named.
+        mode: "sum", "mean" or "max".
+        sparse: Accepted for torch's sake; the gradient is dense.
+        per_sample_weights: A factor for each index, with mode "sum".
+        include_last_offset: Whether the last offset is the length of `input`.
+        padding_idx: Indices of this row count for nothing.
+
+    Example:
+        >>> import pyburn
+        >>> table = pyburn.tensor([[1.0], [2.0], [4.0]])
+        >>> pyburn.nn.functional.embedding_bag(pyburn.tensor([[0, 2]]), table, mode="sum")
+        tensor([[5.]])
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights needs mode 'sum' but mode is {mode!r}; multiply after embedding."
+        )
+    indices, bag_of, bags = _bags(input, offsets, include_last_offset)
+    vectors = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)  # (N, D)
+    kept = indices == indices if padding_idx is None else indices != padding_idx % weight.shape[0]
+    if mode == "max":
+        return _bag_maximum(vectors, kept, bag_of, bags)
+    factor = kept.to(vectors.dtype)
+    if per_sample_weights is not None:
+        factor = factor * per_sample_weights.reshape(-1)
+    total = vectors.new_zeros((bags, weight.shape[1])).index_add(0, bag_of, vectors * factor.unsqueeze(1))
+    if mode == "sum":
+        return total
+    counts = vectors.detach().new_zeros((bags,)).index_add(0, bag_of, kept.to(vectors.dtype))
+    return total / counts.clamp_min(1.0).unsqueeze(1)
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, Tensor, int]:
+    """All indices in a row, the number of the bag of each, and how many bags there are."""
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated as a mini-batch")
+        bags, length = input.shape
+        starts = [bag * length for bag in range(bags)]
+    elif input.dim() == 1:
+        if offsets is None or offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        starts = [int(start) for start in offsets.tolist()]
+        if starts and starts[0] != 0:
+            raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence starts at position 0; got {starts[0]}")
+        starts = starts[:-1] if include_last_offset else starts
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    ends = [*starts[1:], input.numel()]
+    numbers = [bag for bag, (start, end) in enumerate(zip(starts, ends, strict=False)) for _ in range(end - start)]
+    return input.reshape(-1), input.new_tensor(numbers, dtype=int64), len(starts)
+
+
+def _bag_maximum(vectors: Tensor, kept: Tensor, bag_of: Tensor, bags: int) -> Tensor:
+    hidden = vectors.masked_fill(kept.logical_not().unsqueeze(1), -math.inf)
+    index = bag_of.unsqueeze(1).expand_as(vectors)
+    lowest = vectors.new_full((bags, vectors.shape[1]), -math.inf)
+    largest = lowest.scatter_reduce(0, index, hidden, "amax", include_self=False)
+    return largest.masked_fill(largest.detach() == -math.inf, 0.0)
