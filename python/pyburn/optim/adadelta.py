@@ -1,0 +1,77 @@
+"""Adadelta (Zeiler, 2012)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyburn._core import Tensor, float32
+from pyburn.ops import tensor, zeros_like
+from pyburn.optim.optimizer import Stepping, check_settings
+
+
+class Adadelta(Stepping):
+    """Gradients times the running size of past steps, divided by their own running root mean square.
+
+    Args:
+        params: What is optimized, see `Optimizer`.
+        lr: The learning rate.
+        rho: How much of the running means is kept at each step.
+        eps: A small number for stability.
+        weight_decay: How much of the parameter is added to its gradient.
+        foreach: Accepted for torch's sake.
+        capturable: Accepted for torch's sake.
+        maximize: Whether the loss is to grow.
+        differentiable: Not there yet.
+
+    Example:
+        >>> import pyburn
+        >>> w = pyburn.ones(1, requires_grad=True)
+        >>> optimizer = pyburn.optim.Adadelta([w], lr=1.0)
+        >>> (w * w).sum().backward(); optimizer.step(); w.detach()
+        tensor([0.9968])
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        if float(lr) < 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        check_settings("Adadelta", differentiable, epsilon=eps, weight_decay=weight_decay)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not state:
+            state["step"] = tensor(0.0, dtype=float32, device="cpu")
+            state["square_avg"] = zeros_like(p)
+            state["acc_delta"] = zeros_like(p)
+        rho, eps = group["rho"], group["eps"]
+        state["step"] += 1
+        if group["weight_decay"] != 0:
+            grad = grad.add(p, alpha=group["weight_decay"])
+        square = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        delta = state["acc_delta"].add(eps).sqrt() / square.add(eps).sqrt() * grad
+        state["acc_delta"].mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        p.add_(delta, alpha=-float(group["lr"]))
