@@ -1,0 +1,267 @@
+"""Datasets, samplers and the loader against torch.utils.data."""
+
+import collections
+import gc
+import threading
+import traceback
+
+import pyburn
+import pytest
+import torch
+from pyburn import data
+
+Point = collections.namedtuple("Point", "x y")
+
+
+def listed(value):
+    """Plain numbers and containers of a batch of either library."""
+    if isinstance(value, torch.Tensor | pyburn.Tensor):
+        return [str(value.dtype).rpartition(".")[2], value.tolist()]
+    if isinstance(value, dict):
+        return {key: listed(item) for key, item in value.items()}
+    if isinstance(value, Point):
+        return Point(listed(value.x), listed(value.y))
+    return [listed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+BATCHES = [
+    [1, 2, 3],
+    [1.5, 2.5],
+    [True, False],
+    ["a", "b"],
+    [(1, 2.0), (3, 4.0)],
+    [{"x": 1, "y": (1.0, "s")}, {"x": 2, "y": (2.0, "t")}],
+    [Point(1, 2.0), Point(3, 4.0)],
+    [[1, 2], [3, 4]],
+]
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=str)
+def test_collate(batch):
+    assert listed(data.default_collate(batch)) == listed(torch.utils.data.default_collate(batch))
+
+
+def test_collate_of_tensors_and_arrays():
+    np = pytest.importorskip("numpy")
+    assert data.default_collate([pyburn.ones(2), pyburn.zeros(2)]).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    assert data.default_collate([np.float32(1.0), np.float32(2.0)]).tolist() == [1.0, 2.0]
+    assert data.default_collate([np.ones((2, 2)), np.ones((2, 2))]).dtype == pyburn.float64
+    with pytest.raises(TypeError, match="holds no numbers"):
+        data.default_collate([np.array(["a"])])
+
+
+def test_collate_names_what_it_cannot_join():
+    with pytest.raises(TypeError, match="found <class 'object'>"):
+        data.default_collate([object()])
+    with pytest.raises(RuntimeError, match="equal size"):
+        data.default_collate([[1], [1, 2]])
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 7, None])
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("num_workers", [0, 3])
+def test_loader_gives_torchs_batches(batch_size, drop_last, num_workers):
+    if batch_size is None and drop_last:
+        pytest.skip("excluded by both libraries")
+    settings = {"batch_size": batch_size, "drop_last": drop_last}
+    samples = [(i, i / 2) for i in range(7)]
+    mine = data.DataLoader(samples, num_workers=num_workers, **settings)
+    theirs = torch.utils.data.DataLoader(samples, **settings)
+    assert [listed(batch) for batch in mine] == [listed(batch) for batch in theirs]
+    assert len(mine) == len(theirs)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_shuffle_is_torchs_for_the_same_seed(num_workers):
+    pyburn.manual_seed(7)
+    mine = data.DataLoader(range(20), batch_size=4, shuffle=True, num_workers=num_workers)
+    batches = [batch.tolist() for _ in range(2) for batch in mine]
+    torch.manual_seed(7)
+    theirs = torch.utils.data.DataLoader(range(20), batch_size=4, shuffle=True)
+    assert batches == [batch.tolist() for _ in range(2) for batch in theirs]
+
+
+def test_a_generator_fixes_the_order():
+    orders = []
+    for _ in range(2):
+        loader = data.DataLoader(range(9), shuffle=True, generator=pyburn.Generator().manual_seed(3))
+        orders.append([batch.item() for batch in loader])
+    assert orders[0] == orders[1]
+    theirs = torch.utils.data.DataLoader(range(9), shuffle=True, generator=torch.Generator().manual_seed(3))
+    assert orders[0] == [batch.item() for batch in theirs]
+
+
+def test_samplers_draw_as_torch():
+    for name, args in (
+        ("RandomSampler", (range(10),)),
+        ("RandomSampler", (range(10), True, 70)),
+        ("RandomSampler", (range(10), False, 25)),
+        ("SubsetRandomSampler", ([4, 7, 9, 2],)),
+        ("WeightedRandomSampler", ([0.1, 0.5, 0.4, 0.2], 20)),
+        ("WeightedRandomSampler", ([0.1, 0.5, 0.4, 0.2], 3, False)),
+    ):
+        mine = getattr(data, name)(*args, generator=pyburn.Generator().manual_seed(5))
+        theirs = getattr(torch.utils.data, name)(*args, generator=torch.Generator().manual_seed(5))
+        assert list(mine) == list(theirs), name
+        assert len(mine) == len(theirs)
+
+
+def test_random_split():
+    for lengths in ([3, 7], [0.3, 0.3, 0.4], [0.25, 0.75]):
+        mine = data.random_split(range(10), lengths, pyburn.Generator().manual_seed(1))
+        theirs = torch.utils.data.random_split(range(10), lengths, torch.Generator().manual_seed(1))
+        assert [list(part) for part in mine] == [list(part) for part in theirs]
+    with pytest.raises(ValueError, match="Sum of input lengths"):
+        data.random_split(range(10), [1, 2])
+    with pytest.raises(ValueError, match="Fraction at index 0"):
+        data.random_split(range(10), [1.5, -0.5])
+
+
+def test_datasets():
+    rows = data.TensorDataset(pyburn.arange(4), pyburn.arange(4) * 2)
+    assert [tuple(v.item() for v in row) for row in (rows[1], rows[3])] == [(1, 2), (3, 6)]
+    assert len(rows) == 4
+    with pytest.raises(AssertionError, match="Size mismatch"):
+        data.TensorDataset(pyburn.zeros(2), pyburn.zeros(3))
+    joined = data.ConcatDataset([range(3), range(10, 12)])
+    assert [joined[i] for i in range(-5, 5)] == [0, 1, 2, 10, 11] * 2
+    with pytest.raises(IndexError, match="out of range for 5 samples"):
+        joined[5]
+    assert len(data.Subset(rows, [1]) + rows) == 5
+    assert data.StackDataset(range(2), "ab")[1] == (1, "b")
+
+
+class Stream(data.IterableDataset):
+    def __init__(self, size):
+        self.size = size
+
+    def __iter__(self):
+        info = data.get_worker_info()
+        first, step = (0, 1) if info is None else (info.id, info.num_workers)
+        return iter(range(first, self.size, step))
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_streams(drop_last):
+    loader = data.DataLoader(Stream(7), batch_size=2, drop_last=drop_last)
+    assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3], [4, 5], [6]][: 3 if drop_last else 4]
+    shared = data.DataLoader(Stream(9), batch_size=2, num_workers=2, drop_last=drop_last)
+    expected = [[0, 2], [1, 3], [4, 6], [5, 7]] + ([] if drop_last else [[8]])
+    assert [batch.tolist() for batch in shared] == expected
+    assert list(data.DataLoader(Stream(3), batch_size=None)) == [0, 1, 2]
+    with pytest.raises(ValueError, match="unspecified shuffle"):
+        data.DataLoader(Stream(3), shuffle=True)
+
+
+class Failing(data.Dataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        if index == 3:
+            raise LookupError("sample 3 is broken")
+        return index
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_workers_error_reaches_the_caller_with_its_traceback(num_workers):
+    batches = iter(data.DataLoader(Failing(), batch_size=1, num_workers=num_workers))
+    assert [next(batches).item() for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(LookupError, match="sample 3 is broken") as caught:
+        next(batches)
+    assert "__getitem__" in "".join(traceback.format_exception(caught.value))
+
+
+def test_workers_are_told_who_they_are_and_begin_with_their_function():
+    seen = []
+    loader = data.DataLoader(range(4), num_workers=2, worker_init_fn=seen.append)
+    assert [batch.item() for batch in loader] == [0, 1, 2, 3]
+    assert sorted(seen) == [0, 1]
+
+
+class Blocking(data.Dataset):
+    """Waits until two samples are asked for at the same time: only threads side by side get past it."""
+
+    def __init__(self):
+        self.barrier = threading.Barrier(2, timeout=20)
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        self.barrier.wait()
+        return index
+
+
+def test_workers_run_side_by_side():
+    assert [batch.item() for batch in data.DataLoader(Blocking(), num_workers=2)] == [0, 1]
+
+
+def test_a_slow_worker_runs_into_the_timeout():
+    gate = threading.Event()
+
+    class Waiting(data.Dataset):
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, index):
+            gate.wait(20)
+            return index
+
+    try:
+        with pytest.raises(RuntimeError, match=r"timed out after 0\.05 seconds"):
+            next(iter(data.DataLoader(Waiting(), num_workers=1, timeout=0.05)))
+    finally:
+        gate.set()
+
+
+def worker_threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("pyburn-data-")]
+
+
+def test_an_abandoned_loader_ends_its_threads():
+    batches = iter(data.DataLoader(range(1000), num_workers=3))
+    next(batches)
+    started = worker_threads()
+    assert len(started) >= 3
+    del batches
+    gc.collect()
+    for thread in started:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in started)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"num_workers": -1}, "non-negative"),
+        ({"timeout": -1}, "timeout option"),
+        ({"prefetch_factor": 2}, "num_workers > 0"),
+        ({"persistent_workers": True}, "num_workers > 0"),
+        ({"sampler": [0], "shuffle": True}, "mutually exclusive with shuffle"),
+        ({"batch_sampler": [[0]], "batch_size": 2}, "mutually exclusive"),
+        ({"batch_size": None, "drop_last": True}, "disables auto-batching"),
+        ({"batch_size": 0}, "batch_size should be a positive"),
+    ],
+)
+def test_mistakes_are_named(settings, text):
+    with pytest.raises(ValueError, match=text):
+        data.DataLoader(range(3), **settings)
+
+
+def test_a_dataset_may_fetch_a_whole_batch():
+    class Many(data.Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitems__(self, indices):
+            return [10 * i for i in indices]
+
+    assert [batch.tolist() for batch in data.DataLoader(Many(), batch_size=2)] == [[0, 10], [20, 30]]
+    assert [b.tolist() for b in data.DataLoader(data.Subset(Many(), [3, 1]), batch_size=2)] == [[30, 10]]
+
+
+def test_torchs_name_of_the_module():
+    from pyburn.utils.data import DataLoader
+
+    assert DataLoader is data.DataLoader
