@@ -51,6 +51,7 @@ test-gpu: build test-deps ## every op and dtype on wgpu
 
 bench: build test-deps ## time pyburn and torch side by side
 	@echo 'Timing pyburn and torch with two threads each.'
+	@$(PY) -m compileall -q python/pyburn  # as pip does for torch, so that imports are compared fairly
 	@$(PY) benchmarks/run.py
 
 lint: lint-quick clippy ## all static checks (clippy compiles the dependencies once more)
