@@ -94,3 +94,9 @@ def test_an_expanded_giant_is_refused_not_built() -> None:
     for work in (lambda: giant + 1, lambda: giant.clone(), lambda: giant.contiguous(), lambda: giant.exp()):
         with pytest.raises((RuntimeError, MemoryError)):
             work()
+
+
+@pytest.mark.parametrize("count", [2**40, 2**62])
+def test_absurd_repeats_are_refused(count: int) -> None:
+    with pytest.raises((MemoryError, RuntimeError, TypeError)):
+        pyburn.ones(2).repeat_interleave(count)

@@ -585,7 +585,11 @@ def repeat_interleave(
     if any(count < 0 for count in counts):
         raise RuntimeError("repeat_interleave: repeats can not be negative")
     if len(counts) == 1:
-        counts = counts * size
+        count, shape = counts[0], list(input.shape)
+        if output_size is not None and output_size != count * size:
+            raise RuntimeError(f"repeat_interleave: output_size {output_size} is not the required {count * size}")
+        spread = input.unsqueeze(axis + 1).expand(*shape[: axis + 1], count, *shape[axis + 1 :])
+        return spread.reshape([*shape[:axis], count * size, *shape[axis + 1 :]])
     if len(counts) != size:
         raise RuntimeError(
             f"repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = "
