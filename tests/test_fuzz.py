@@ -100,3 +100,9 @@ def test_an_expanded_giant_is_refused_not_built() -> None:
 def test_absurd_repeats_are_refused(count: int) -> None:
     with pytest.raises((MemoryError, RuntimeError, TypeError)):
         pyburn.ones(2).repeat_interleave(count)
+
+
+@pytest.mark.parametrize("bins", [2**40, 2**62])
+def test_absurd_bins_are_refused(bins: int) -> None:
+    with pytest.raises(MemoryError):
+        pyburn.ones(2).histc(bins)

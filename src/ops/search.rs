@@ -127,6 +127,7 @@ impl PyTensor {
             return error::runtime(format!("histc: bins must be > 0, got {bins}"));
         }
         crate::check::kind("histc", dtype, &[Kind::Float])?;
+        crate::check::allocation((bins as usize).saturating_mul(8))?;
         let [out] = through_cpu(&self.tensor.detached(), |x| {
             let flat = x.contiguous_data()?;
             let (low, high) = range("histc", &numbers(&flat)?, min.as_f64(), max.as_f64())?;
