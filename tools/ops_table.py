@@ -5,6 +5,7 @@ python tools/ops_table.py            # CPU and, where a driver is found, wgpu ar
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -57,7 +58,7 @@ def burn_functions() -> dict[str, list[str]]:
     """The functions of each op trait in the pinned burn-backend sources."""
     version = re.search(r'burn-backend = "=([\d.]+)"', (ROOT / "Cargo.toml").read_text())
     assert version is not None, "Cargo.toml pins burn-backend"
-    home = Path.home() / ".cargo"
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     found = sorted(home.glob(f"registry/src/*/burn-backend-{version[1]}/src/backend/ops"))
     if not found:
         raise FileNotFoundError("burn-backend's sources are not in the cargo registry; build the crate first")
