@@ -116,6 +116,9 @@ def indices(draw: st.DrawFn, shape: tuple[int, ...], advanced: bool = True, mask
         if choice == "stop":
             break
         if choice == "none":
+            # Two at most: with a broadcast index array the result stays within the eight dimensions of a tensor.
+            if sum(item is None for item in items) == 2:
+                break
             items.append(None)
         elif choice == "ellipsis" and not used_ellipsis:
             items.append(Ellipsis)
