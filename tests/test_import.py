@@ -17,7 +17,7 @@ STANDARD_LIBRARY = set(
     """.split()
 )
 # Packages that a script loads when it first names them.
-LAZY = {"data", "nn", "optim", "safetensors"}
+LAZY = set(pyburn._LAZY)
 MEGABYTE = 1_000_000
 INSTALLED_LIMIT = 120 * MEGABYTE
 

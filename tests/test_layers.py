@@ -13,12 +13,13 @@ LAYERS = [
     | {"return_types"},
     {"ops"},
     {"_distribution", "_tensor", "autograd", "tensor"},
-    {"cuda", "linalg", "fft", "special", "sparse", "distributions", "amp", "func", "safetensors", "utils"},
+    {"cuda", "linalg", "fft", "special", "sparse", "distributions", "amp", "func", "safetensors", "utils"}
+    | {"torch_version", "version"},
     {"nn", "module"},
     {"optim", "lr_scheduler"},
     {"data"},
     {"train"},
-    {"keras", "vision", "models", "onnx", "inference", "serve", "compat", "cli"},
+    {"keras", "vision", "models", "onnx", "inference", "serve", "compat", "cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # torch's other name of a module stands where that module stands.

@@ -79,7 +79,7 @@ _os.register_at_fork(after_in_child=_core._after_fork_in_child)
 __version__ = "0.1.0"
 
 # Loaded when first named, so that a program that only computes does not pay for layers and optimizers.
-_LAZY = ("data", "nn", "optim", "safetensors")
+_LAZY = ("compat", "data", "nn", "optim", "safetensors", "torch_version", "version")
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,157 @@
+"""Unchanged PyTorch programs on pyburn: for one process, `import torch` gives pyburn.
+
+    import pyburn.compat
+    pyburn.compat.alias_torch()
+    import torch  # pyburn
+
+or, without touching the program, ``python -m pyburn run train.py --epochs 3``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import multiprocessing.spawn
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from pyburn._core import dtype
+
+__all__ = ["alias_torch", "is_aliased"]
+
+
+pyburn = sys.modules["pyburn"]
+
+
+class _Torch(ModuleType):
+    """The module that `import torch` gives: pyburn's names, and torch's version beside them."""
+
+    def __init__(self) -> None:
+        super().__init__("torch", pyburn.__doc__)
+        from pyburn.version import __version__
+
+        self.__dict__.update({name: value for name, value in vars(pyburn).items() if not name.startswith("__")})
+        self.__version__ = __version__
+        self.__file__ = pyburn.__file__
+        self.__spec__ = importlib.machinery.ModuleSpec("torch", _Loader(self), origin=pyburn.__file__, is_package=True)
+        # Submodules are found by the finder alone: a path would let Python load pyburn's files a second time.
+        self.__path__: list[str] = []
+        self.__all__ = [name for name, value in vars(self).items() if _is_exported(name, value)]
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(pyburn, name)
+        # What is found once is kept, so that later calls cost what they cost in pyburn.
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(self.__dict__) | set(dir(pyburn)))
+
+
+def _is_exported(name: str, value: object) -> bool:
+    return not name.startswith("_") and not isinstance(value, ModuleType | dtype)
+
+
+class _Loader(importlib.abc.Loader):
+    """Puts a module of pyburn under torch's name; the module itself stays as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = self._module
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Answers for `torch` and everything below it."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The place of pyburn's module of this name, or None where pyburn has none."""
+        root, _, below = fullname.partition(".")
+        if root != "torch":
+            return None
+        module = _resolve(below)
+        if module is None:
+            return None
+        spec = importlib.machinery.ModuleSpec(fullname, _Loader(module), origin=getattr(module, "__file__", None))
+        if hasattr(module, "__path__"):
+            spec.submodule_search_locations = []
+        return spec
+
+
+_torch: _Torch | None = None
+
+
+def _resolve(below: str) -> ModuleType | None:
+    """The module of pyburn for ``torch.<below>``: a file of that name, or an attribute of its parent."""
+    if not below:
+        return _torch
+    parent_name, _, child = below.rpartition(".")
+    try:
+        if importlib.util.find_spec(f"pyburn.{below}") is not None:
+            return importlib.import_module(f"pyburn.{below}")
+    except ModuleNotFoundError as error:
+        # Only an absent parent means "look further"; a missing dependency of a module must be seen.
+        if error.name is None or not f"pyburn.{below}".startswith(error.name):
+            raise
+    parent = _resolve(parent_name) if parent_name else pyburn
+    found = getattr(parent, child, None) if parent is not None else None
+    return found if isinstance(found, ModuleType) else None
+
+
+class _AliasFirst:
+    """Unpickled by a spawned process before it imports the program: the alias holds there too."""
+
+    def __reduce__(self) -> tuple[Callable[[], ModuleType], tuple[()]]:
+        return alias_torch, ()
+
+
+def _follow_spawned_processes() -> None:
+    plain = multiprocessing.spawn.get_preparation_data
+
+    def with_alias(name: str) -> dict[str, Any]:
+        return {**plain(name), "pyburn": _AliasFirst()}
+
+    multiprocessing.spawn.get_preparation_data = with_alias
+
+
+def is_aliased() -> bool:
+    """Whether `import torch` gives pyburn in this process.
+
+    Example:
+        >>> import pyburn.compat
+        >>> pyburn.compat.is_aliased()
+        False
+    """
+    return _torch is not None and sys.modules.get("torch") is _torch
+
+
+def alias_torch() -> ModuleType:
+    """Makes `import torch` and every import below it give pyburn, in this process and in those it spawns.
+
+    Returns:
+        The module that `import torch` gives from now on.
+
+    Raises:
+        RuntimeError: If PyTorch itself is already imported; two libraries of one name cannot share a process.
+    """
+    global _torch
+    if is_aliased():
+        return sys.modules["torch"]
+    if "torch" in sys.modules:
+        raise RuntimeError(
+            "alias_torch: PyTorch itself is already imported in this process; call pyburn.compat.alias_torch() before "
+            "anything imports torch, or start the program with `python -m pyburn run script.py`."
+        )
+    if _torch is None:
+        _torch = _Torch()
+        sys.meta_path.insert(0, _Finder())
+        _follow_spawned_processes()
+    sys.modules["torch"] = _torch
+    return _torch
