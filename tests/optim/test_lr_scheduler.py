@@ -159,3 +159,73 @@ def test_mistakes_are_named():
         schedulers.SequentialLR(optimizer, [schedulers.StepLR(optimizer, 1)] * 2, [])
     with pytest.raises(ValueError, match="Factor should be"):
         schedulers.ReduceLROnPlateau(optimizer, factor=1.5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_named_epoch_gives_the_closed_form(case):
+    settings, kind = CASES[case]
+    a, b = optimizers(kind)
+    name = case.partition("-")[0]
+    mine = getattr(pyburn.optim.lr_scheduler, name)(a, **settings)
+    theirs = getattr(torch.optim.lr_scheduler, name)(b, **settings)
+    a.step(), b.step()
+    for epoch in (1, 6, 2, 9):
+        if name == "CosineAnnealingWarmRestarts":
+            mine.step(epoch + 0.5), theirs.step(epoch + 0.5)
+        else:
+            for schedule in (mine, theirs):
+                with pytest.warns(UserWarning, match="The epoch parameter"):
+                    schedule.step(epoch)
+        assert mine.get_last_lr() == pytest.approx(theirs.get_last_lr(), rel=1e-9, abs=1e-12)
+        for x, y in zip(settings_of(a), settings_of(b), strict=True):
+            assert x == pytest.approx(y, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if "Lambda" not in c and "Multiplicative" not in c])
+def test_a_schedule_goes_on_from_torchs_state(case):
+    settings, kind = CASES[case]
+    name = case.partition("-")[0]
+    a, b = optimizers(kind)
+    mine = getattr(pyburn.optim.lr_scheduler, name)(a, **settings)
+    theirs = getattr(torch.optim.lr_scheduler, name)(b, **settings)
+    for _ in range(4):
+        b.step(), theirs.step()
+    assert set(mine.state_dict()) >= {"base_lrs", "last_epoch", "_step_count", "_last_lr"}
+    a.load_state_dict(b.state_dict() | {"state": {}})
+    mine.load_state_dict({k: v for k, v in theirs.state_dict().items() if k != "_scale_fn_ref"})
+    walk(mine, theirs, a, b, 5)
+
+
+def test_a_rate_that_is_a_tensor_keeps_its_identity():
+    rates = []
+    for lib in (pyburn, torch):
+        rate = lib.tensor(0.5)
+        optimizer = lib.optim.Adam([lib.zeros(1, requires_grad=True)], lr=rate)
+        schedule = lib.optim.lr_scheduler.CosineAnnealingLR(optimizer, 4)
+        for _ in range(3):
+            optimizer.step(), schedule.step()
+            rates.append([rate.item(), *[value.item() for value in schedule.get_last_lr()]])
+        assert optimizer.param_groups[0]["lr"] is rate
+    for one, two in zip(rates[:3], rates[3:], strict=True):
+        assert one == pytest.approx(two, rel=1e-5)
+
+
+def test_noam_rises_and_falls():
+    optimizer, _ = optimizers("SGD")
+    schedule = pyburn.optim.lr_scheduler.NoamLR(optimizer, warmup_steps=4, model_size=9)
+    for step in range(2, 12):
+        optimizer.step(), schedule.step()
+        factor = 9**-0.5 * min(step**-0.5, step * 4**-1.5)
+        assert schedule.get_last_lr() == pytest.approx([0.5 * factor, 0.2 * factor])
+    with pytest.raises(ValueError, match="warmup_steps must be positive"):
+        pyburn.optim.lr_scheduler.NoamLR(optimizer, 0)
+
+
+def test_the_other_names():
+    import pyburn.lr_scheduler
+    import pyburn.module
+
+    assert pyburn.lr_scheduler.StepLR is pyburn.optim.lr_scheduler.StepLR
+    assert set(pyburn.lr_scheduler.__all__) == set(pyburn.optim.lr_scheduler.__all__)
+    assert pyburn.module.Module is pyburn.nn.Module
+    assert pyburn.optim.lr_scheduler._LRScheduler is pyburn.optim.lr_scheduler.LRScheduler

@@ -172,11 +172,14 @@ def test_step_hooks_are_called_in_order_and_removed():
         (lambda w: pyburn.optim.Adam([w], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0"),
         (lambda w: pyburn.optim.SGD([], lr=0.1), ValueError, "empty parameter list"),
         (lambda w: pyburn.optim.SGD(w, lr=0.1), TypeError, "iterable of Tensors"),
-        (lambda w: pyburn.optim.SGD([w, w], lr=0.1), ValueError, "duplicate parameters"),
+        (lambda w: pyburn.optim.SGD([w, w], lr=0.1), UserWarning, "duplicate parameters"),
         (lambda w: pyburn.optim.SGD([{"params": [w]}, {"params": [w]}], lr=0.1), ValueError, "more than one"),
         (lambda w: pyburn.optim.SGD([w * 2], lr=0.1), ValueError, "non-leaf"),
         (lambda w: pyburn.optim.SGD(["w"], lr=0.1), TypeError, "can only optimize Tensors"),
-        (lambda w: pyburn.optim.Adam([w], differentiable=True), NotImplementedError, "create_graph"),
+        (lambda w: pyburn.optim.LBFGS([w]).step(), TypeError, "needs a closure"),
+        (lambda w: pyburn.optim.LBFGS([{"params": [w]}, {"params": [w * 1]}]), ValueError, "non-leaf"),
+        (lambda w: pyburn.optim.Muon([w]), ValueError, "only supports 2D"),
+        (lambda w: pyburn.optim.Lion([w], betas=(0.9, 1.0)), ValueError, "index 1"),
     ],
 )
 def test_mistakes_are_named(make, error, text):
@@ -191,3 +194,57 @@ def test_a_state_of_other_groups_is_refused():
     state["param_groups"] = state["param_groups"] * 2
     with pytest.raises(ValueError, match="different number of parameter groups"):
         optimizer.load_state_dict(state)
+
+
+def test_adan_lamb_and_lion_follow_their_papers():
+    """Against the formulas in numpy, with every setting away from its default."""
+
+    def adan(p, g, s, t):
+        change = g - s.setdefault("g", g)
+        s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+        s["v"] = 0.8 * s.get("v", 0) + 0.2 * change
+        s["n"] = 0.95 * s.get("n", 0) + 0.05 * (g + 0.8 * change) ** 2
+        s["g"] = g
+        root = np.sqrt(s["n"] / (1 - 0.95**t)) + 1e-8
+        return (p - 0.1 * (s["m"] / (1 - 0.9**t) + 0.8 * s["v"] / (1 - 0.8**t)) / root) / (1 + 0.1 * 0.02)
+
+    def lamb(p, g, s, t):
+        s["m"] = 0.8 * s.get("m", 0) + 0.2 * g
+        s["v"] = 0.95 * s.get("v", 0) + 0.05 * g * g
+        r = (s["m"] / (1 - 0.8**t)) / (np.sqrt(s["v"] / (1 - 0.95**t)) + 1e-6) + 0.1 * p
+        return p - 0.1 * r * np.linalg.norm(p) / np.linalg.norm(r)
+
+    def lion(p, g, s, t):
+        m = s.get("m", np.zeros_like(p))
+        s["m"] = 0.95 * m + 0.05 * g
+        return p * (1 - 0.1 * 0.02) - 0.1 * np.sign(0.8 * m + 0.2 * g)
+
+    cases = [
+        (adan, "Adan", {"betas": (0.9, 0.8, 0.95), "weight_decay": 0.02}),
+        (lamb, "Lamb", {"betas": (0.8, 0.95), "weight_decay": 0.1}),
+        (lion, "Lion", {"betas": (0.8, 0.95), "weight_decay": 0.02}),
+    ]
+    for formula, name, settings in cases:
+        w = pyburn.tensor([1.0, -2.0, 3.0], dtype=pyburn.float64, requires_grad=True)
+        optimizer = getattr(pyburn.optim, name)([w], lr=0.1, **settings)
+        expected, state = np.array([1.0, -2.0, 3.0]), {}
+        for t in range(1, 11):
+            gradient = np.cos(expected) * t
+            w.grad = pyburn.tensor(gradient.tolist(), dtype=pyburn.float64)
+            optimizer.step()
+            expected = formula(expected, gradient, state, t)
+            np.testing.assert_allclose(w.tolist(), expected, rtol=1e-9, err_msg=f"{name}, step {t}")
+
+
+def test_burns_numbers_of_lamb_and_lion():
+    """The values that burn's own tests expect of two steps."""
+    for name, rate, gradients, expected in [
+        ("Lamb", 0.01, [[0.1, -0.2, 0.3], [-0.4, 0.5, -0.6]], [1.0127187, -1.9956441, 2.9814672]),
+        ("Lion", 0.1, [[0.5, -0.25, 0.0], [-0.1, 0.5, -2.0]], [0.9811, -1.9612, 3.0403]),
+    ]:
+        w = pyburn.tensor([1.0, -2.0, 3.0], requires_grad=True)
+        optimizer = getattr(pyburn.optim, name)([w], lr=rate, weight_decay=0.1)
+        for gradient in gradients:
+            w.grad = pyburn.tensor(gradient)
+            optimizer.step()
+        np.testing.assert_allclose(w.tolist(), expected, rtol=2e-6)

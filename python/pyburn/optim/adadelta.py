@@ -22,7 +22,7 @@ class Adadelta(Stepping):
         foreach: Accepted for torch's sake.
         capturable: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
 
     Example:
         >>> import pyburn
@@ -45,9 +45,7 @@ class Adadelta(Stepping):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings("Adadelta", differentiable, epsilon=eps, weight_decay=weight_decay)
+        check_settings(lr, epsilon=eps, weight_decay=weight_decay)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         defaults = {

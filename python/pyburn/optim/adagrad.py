@@ -22,7 +22,7 @@ class Adagrad(Stepping):
         eps: Added to the root.
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
         fused: Accepted for torch's sake.
 
     Example:
@@ -47,11 +47,8 @@ class Adagrad(Stepping):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
         check_settings(
-            "Adagrad",
-            differentiable,
+            lr,
             lr_decay=lr_decay,
             weight_decay=weight_decay,
             initial_accumulator_value=initial_accumulator_value,
@@ -83,4 +80,4 @@ class Adagrad(Stepping):
         if group["weight_decay"] != 0:
             grad = grad.add(p, alpha=group["weight_decay"])
         state["sum"].addcmul_(grad, grad, value=1)
-        p.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-lr)
+        p.addcdiv_(grad, state["sum"].sqrt().add(group["eps"]), value=-lr)

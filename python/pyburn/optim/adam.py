@@ -7,7 +7,7 @@ from typing import Any
 
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Stepping, check_betas, check_settings
 
 
 class Adam(Stepping):
@@ -23,7 +23,7 @@ class Adam(Stepping):
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
         capturable: Accepted for torch's sake.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
         fused: Accepted for torch's sake.
         decoupled_weight_decay: Whether the parameter itself shrinks instead, as in AdamW.
 
@@ -51,12 +51,8 @@ class Adam(Stepping):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings(type(self).__name__, differentiable, epsilon=eps, weight_decay=weight_decay)
-        for i, beta in enumerate(betas):
-            if not 0.0 <= float(beta) < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        check_settings(lr, epsilon=eps, weight_decay=weight_decay)
+        check_betas(betas)
         defaults = {
             "lr": lr,
             "betas": betas,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Stepping, check_betas, check_settings
 
 
 class Adamax(Stepping):
@@ -21,7 +21,7 @@ class Adamax(Stepping):
         weight_decay: How much of the parameter is added to its gradient.
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
         capturable: Accepted for torch's sake.
 
     Example:
@@ -45,12 +45,8 @@ class Adamax(Stepping):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings("Adamax", differentiable, epsilon=eps, weight_decay=weight_decay)
-        for i, beta in enumerate(betas):
-            if not 0.0 <= float(beta) < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        check_settings(lr, epsilon=eps, weight_decay=weight_decay)
+        check_betas(betas)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -73,6 +69,6 @@ class Adamax(Stepping):
         if group["weight_decay"] != 0:
             grad = grad.add(p, alpha=group["weight_decay"])
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-        largest = state["exp_inf"].mul_(beta2)
-        largest.copy_(largest.maximum(grad.abs().add_(group["eps"])))
+        largest = state["exp_inf"].mul(beta2).maximum(grad.abs().add_(group["eps"]))
+        state["exp_inf"].copy_(largest)
         p.addcdiv_(mean, largest, value=-float(group["lr"]) / (1 - beta1 ** state["step"].item()))

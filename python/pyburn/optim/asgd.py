@@ -22,7 +22,7 @@ class ASGD(Stepping):
         weight_decay: How much of the parameter is added to its gradient.
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
         capturable: Accepted for torch's sake.
 
     Example:
@@ -46,9 +46,7 @@ class ASGD(Stepping):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings("ASGD", differentiable, lambd=lambd, alpha=alpha, weight_decay=weight_decay)
+        check_settings(lr, lambd=lambd, alpha=alpha, weight_decay=weight_decay)
         defaults = {
             "lr": lr,
             "lambd": lambd,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Stepping, check_betas, check_settings
 
 
 class NAdam(Stepping):
@@ -24,7 +24,7 @@ class NAdam(Stepping):
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
         capturable: Accepted for torch's sake.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
 
     Example:
         >>> import pyburn
@@ -49,12 +49,8 @@ class NAdam(Stepping):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings("NAdam", differentiable, epsilon=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
-        for i, beta in enumerate(betas):
-            if not 0.0 <= float(beta) < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        check_settings(lr, epsilon=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
+        check_betas(betas)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -88,6 +84,6 @@ class NAdam(Stepping):
         product = state["mu_product"].item()
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        root = square.div(1 - beta2**step).sqrt().add_(group["eps"])
+        root = square.div(1 - beta2**step).sqrt().add(group["eps"])
         p.addcdiv_(grad, root, value=-lr * (1.0 - mu) / (1.0 - product))
         p.addcdiv_(mean, root, value=-lr * mu_next / (1.0 - product * mu_next))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import Any
 
 from pyburn._core import Tensor
-from pyburn.autograd import enable_grad, no_grad
+from pyburn.autograd import enable_grad, set_grad_enabled
 from pyburn.nn._hooks import RemovableHandle
+from pyburn.ops import tensor
 
 Closure = Callable[[], Any]
 
@@ -64,6 +66,13 @@ class Optimizer:
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {type(params).__name__}"
+            )
+        if isinstance(params, set):
+            warnings.warn(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will change between runs. Please use a list instead.",
+                FutureWarning,
+                stacklevel=3,
             )
         self.defaults = defaults
         self.state = defaultdict(dict)
@@ -127,11 +136,18 @@ class Optimizer:
                 "of tensors in sets will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
-        if params and isinstance(params[0], tuple):
-            param_group["param_names"] = [name for name, _ in params]
+        names = [p[0] for p in params if isinstance(p, tuple)]
+        if names:
+            if len(names) != len(params):
+                raise ValueError(
+                    "all optimizer params should be with/without names. Some param names are missing; give pairs of "
+                    "a name and a parameter for all of them, or for none."
+                )
+            param_group["param_names"] = names
             params = [p for _, p in params]
         param_group["params"] = params
         self._check_params(params)
+        self._check_names("param_names" in param_group)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
@@ -142,14 +158,25 @@ class Optimizer:
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
-            if not (p.is_leaf or p.retains_grad):
+            if not (p.is_leaf or p.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
         ids = [id(p) for p in params]
         if len(set(ids)) != len(ids):
-            raise ValueError("optimizer contains a parameter group with duplicate parameters")
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; each takes its step twice",
+                stacklevel=4,
+            )
         taken = {id(p) for group in self.param_groups for p in group["params"]}
         if not taken.isdisjoint(ids):
             raise ValueError("some parameters appear in more than one parameter group")
+
+    def _check_names(self, named: bool) -> None:
+        if any(("param_names" in group) != named for group in self.param_groups):
+            kind = "with names" if named else "without names"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{kind} to the optimizer"
+            )
 
     def state_dict(self) -> dict[str, Any]:
         """The state and the groups, with numbers in place of the parameters, as torch saves them.
@@ -329,29 +356,54 @@ class Stepping(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
                         self._update(p, -p.grad if group.get("maximize") else p.grad, self.state[p], group)
         return loss
 
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Nothing; the state and the settings are those of `state_dict`, also where an old torch wrote it."""
+        super().load_state_dict(state_dict)
+        for p, values in self.state.items():
+            # torch before 1.12 wrote the number of steps as an int; its SparseAdam still does.
+            if isinstance(p, Tensor) and isinstance(values.get("step"), int | float) and self._counts_in_tensors:
+                values["step"] = tensor(float(values["step"]))
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+
+    _counts_in_tensors = True
+
     def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError
 
 
-def check_settings(name: str, differentiable: bool = False, **least_zero: float) -> None:
-    """Nothing; settings that must not be negative are not.
+def check_settings(lr: float | Tensor | None = None, **least_zero: float | Tensor) -> None:
+    """Nothing; settings that must not be negative are not, and a learning rate that is a tensor has one element.
 
     Raises:
-        ValueError: One is negative.
-        NotImplementedError: `differentiable` is asked for.
+        ValueError: One is.
     """
-    if differentiable:
-        raise NotImplementedError(
-            f"{name}: differentiable=True is not there yet; write the update as an expression and use "
-            "autograd.grad(..., create_graph=True)."
-        )
+    if lr is not None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError(f"Tensor lr must be 1-element, but it has shape {list(lr.shape)}")
+        if not float(lr) >= 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
     for setting, value in least_zero.items():
-        if not value >= 0.0:
+        if not float(value) >= 0.0:
             raise ValueError(f"Invalid {setting} value: {value}")
+
+
+def check_betas(betas: Sequence[float | Tensor]) -> None:
+    """Nothing; each beta is in [0, 1).
+
+    Raises:
+        ValueError: One is not.
+    """
+    if len({isinstance(beta, Tensor) for beta in betas}) == 2:
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        if not 0.0 <= float(beta) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")

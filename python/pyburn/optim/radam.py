@@ -7,7 +7,7 @@ from typing import Any
 
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Stepping, check_betas, check_settings
 
 
 class RAdam(Stepping):
@@ -23,7 +23,7 @@ class RAdam(Stepping):
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
         capturable: Accepted for torch's sake.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
 
     Example:
         >>> import pyburn
@@ -47,12 +47,8 @@ class RAdam(Stepping):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings("RAdam", differentiable, epsilon=eps, weight_decay=weight_decay)
-        for i, beta in enumerate(betas):
-            if not 0.0 <= float(beta) < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+        check_settings(lr, epsilon=eps, weight_decay=weight_decay)
+        check_betas(betas)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -89,4 +85,4 @@ class RAdam(Stepping):
             return
         above = (length - 4) * (length - 2) * longest
         rectified = (above / ((longest - 4) * (longest - 2) * length)) ** 0.5
-        p.addcdiv_(mean, square.sqrt().add_(group["eps"]), value=-lr * rectified * left**0.5)
+        p.addcdiv_(mean, square.sqrt().add(group["eps"]), value=-lr * rectified * left**0.5)

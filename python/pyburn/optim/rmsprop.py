@@ -24,7 +24,7 @@ class RMSprop(Stepping):
         capturable: Accepted for torch's sake.
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
 
     Example:
         >>> import pyburn
@@ -48,11 +48,7 @@ class RMSprop(Stepping):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings(
-            "RMSprop", differentiable, epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha
-        )
+        check_settings(lr, epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -83,7 +79,7 @@ class RMSprop(Stepping):
         if group["centered"]:
             mean = state["grad_avg"].lerp_(grad, 1 - alpha)
             square = square.addcmul(mean, mean, value=-1)
-        root = square.sqrt().add_(group["eps"])
+        root = square.sqrt().add(group["eps"])
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, root)
             p.add_(buffer, alpha=-lr)

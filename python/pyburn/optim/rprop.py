@@ -21,7 +21,7 @@ class Rprop(Stepping):
         capturable: Accepted for torch's sake.
         foreach: Accepted for torch's sake.
         maximize: Whether the loss is to grow.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
 
     Example:
         >>> import pyburn
@@ -43,9 +43,7 @@ class Rprop(Stepping):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings("Rprop", differentiable)
+        check_settings(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         defaults = {

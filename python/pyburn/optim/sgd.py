@@ -21,7 +21,7 @@ class SGD(Stepping):
         nesterov: Whether the gradient is looked up one momentum step ahead.
         maximize: Whether the loss is to grow.
         foreach: Accepted for torch's sake.
-        differentiable: Not there yet.
+        differentiable: Whether the step itself is recorded, for gradients through it.
         fused: Accepted for torch's sake.
 
     Example:
@@ -46,9 +46,7 @@ class SGD(Stepping):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if float(lr) < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        check_settings("SGD", differentiable, momentum=momentum, weight_decay=weight_decay)
+        check_settings(lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {

@@ -11,6 +11,7 @@ from pyburn.optim.lr_scheduler.decay import (
     LinearLR,
     MultiplicativeLR,
     MultiStepLR,
+    NoamLR,
     PolynomialLR,
     StepLR,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "LinearLR",
     "MultiStepLR",
     "MultiplicativeLR",
+    "NoamLR",
     "OneCycleLR",
     "PolynomialLR",
     "ReduceLROnPlateau",

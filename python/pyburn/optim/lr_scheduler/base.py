@@ -8,6 +8,11 @@ from typing import Any
 from pyburn._core import Tensor
 from pyburn.optim.optimizer import Optimizer
 
+EPOCH_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+    "Please use `scheduler.step()` to step the scheduler."
+)
+
 
 class LRScheduler:
     """Sets the learning rate of each group of an optimizer at each `step`.
@@ -81,6 +86,8 @@ class LRScheduler:
                 stacklevel=2,
             )
         self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_WARNING, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:

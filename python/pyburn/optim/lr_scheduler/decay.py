@@ -345,3 +345,44 @@ class CosineAnnealingLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[float]:
         return [self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) for base in self.base_lrs]
+
+
+class NoamLR(LRScheduler):
+    """The rate rises for some steps and then falls with the root of the step ("Attention Is All You Need", 2017).
+
+    The first rate is multiplied by `model_size**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)`, where
+    the first step is 1: burn's Noam schedule.
+
+    Args:
+        optimizer: Whose rates are set.
+        warmup_steps: In how many steps the rate rises.
+        model_size: The width of the model.
+        last_epoch: The number of the step before the next one; -1 to begin.
+
+    Example:
+        >>> import pyburn
+        >>> optimizer = pyburn.optim.SGD([pyburn.zeros(1, requires_grad=True)], lr=1.0)
+        >>> schedule = pyburn.optim.lr_scheduler.NoamLR(optimizer, warmup_steps=4, model_size=16)
+        >>> schedule.get_last_lr()
+        [0.03125]
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, warmup_steps: int = 4000, model_size: int = 512, last_epoch: int = -1
+    ) -> None:
+        for name, value in (("warmup_steps", warmup_steps), ("model_size", model_size)):
+            if value <= 0:
+                raise ValueError(f"NoamLR: {name} must be positive, but got {value}")
+        self.warmup_steps = warmup_steps
+        self.model_size = model_size
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """The rates of this step."""
+        self._warn_outside_step()
+        return self._get_closed_form_lr()
+
+    def _get_closed_form_lr(self) -> list[float]:
+        step = self.last_epoch + 1
+        factor = float(self.model_size**-0.5 * min(step**-0.5, step * self.warmup_steps**-1.5))
+        return [base * factor for base in self.base_lrs]
