@@ -147,6 +147,8 @@ from pyburn.nn.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from pyburn.nn.rnn import GRU, LSTM, RNN, RNNBase
+from pyburn.nn.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from pyburn.nn.sparse import (
     Embedding,
     EmbeddingBag,
@@ -167,6 +169,9 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -211,6 +216,7 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -228,6 +234,7 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -260,6 +267,9 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
