@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import io
+import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -27,18 +28,30 @@ SEED = 1234
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of one entry: how many samples were run, and the first words of each failure by its number."""
+    """What came of one entry: the numbers of the samples that torch runs, and the text of each failure."""
 
     name: str
-    samples: int = 0
+    ran: list[int] = dataclasses.field(default_factory=list)
     failed: dict[int, str] = dataclasses.field(default_factory=dict)
-    errors: int = 0
+    errors_ran: list[int] = dataclasses.field(default_factory=list)
     errors_failed: dict[int, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def samples(self) -> int:
+        return len(self.ran)
 
     @property
     def passes(self) -> bool:
         """Whether the entry counts: at least 97 % of its samples agree."""
         return self.samples > 0 and len(self.failed) <= 0.03 * self.samples
+
+    @classmethod
+    def read(cls, line: str) -> Outcome:
+        """The outcome that a child process wrote as JSON."""
+        fields = json.loads(line)
+        for key in ("failed", "errors_failed"):
+            fields[key] = {int(index): text for index, text in fields[key].items()}
+        return cls(**fields)
 
 
 class SkippedError(Exception):
@@ -69,13 +82,14 @@ def run_cases(
     name: str, samples: Sequence[Callable[[], None]], errors: Sequence[Callable[[], None]], limit: int | None
 ) -> Outcome:
     outcome = Outcome(name)
-    outcome.samples, outcome.failed = attempt(samples, spread(len(samples), limit))
-    outcome.errors, outcome.errors_failed = attempt(errors, range(len(errors)))
+    outcome.ran, outcome.failed = attempt(samples, spread(len(samples), limit))
+    outcome.errors_ran, outcome.errors_failed = attempt(errors, range(len(errors)))
     return outcome
 
 
-def attempt(cases: Sequence[Callable[[], None]], chosen: Iterable[int]) -> tuple[int, dict[int, str]]:
-    count, failed = 0, {}
+def attempt(cases: Sequence[Callable[[], None]], chosen: Iterable[int]) -> tuple[list[int], dict[int, str]]:
+    ran: list[int] = []
+    failed: dict[int, str] = {}
     for index in chosen:
         try:
             cases[index]()
@@ -85,8 +99,8 @@ def attempt(cases: Sequence[Callable[[], None]], chosen: Iterable[int]) -> tuple
             raise
         except BaseException as error:  # a PanicException is no Exception
             failed[index] = f"{type(error).__name__}: {error}"
-        count += 1
-    return count, failed
+        ran.append(index)
+    return ran, failed
 
 
 def spread(count: int, limit: int | None) -> list[int]:

@@ -12,13 +12,15 @@ import fnmatch
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from opinfo.bank import Outcome
 from opinfo.catalogue import names, run
+from opinfo.gaps import Gap, load, save
 
 
 def main() -> None:
@@ -27,18 +29,19 @@ def main() -> None:
         serve(options.samples)
         return
     chosen = [name for name in names() if matches(name, options.patterns)]
-    counts = [0, 0, 0, 0, 0]
-    for result in run_all(chosen, options.samples, options.timeout):
-        show(result, options)
-        passed = result["samples"] - len(result["failed"])
-        good = result["samples"] > 0 and len(result["failed"]) <= 0.03 * result["samples"]
-        for index, amount in enumerate((good, result["samples"] > 0, passed, result["samples"])):
-            counts[index] += amount
-        counts[4] += len(result["errors_failed"]) if good else 0
+    outcomes = []
+    for outcome in run_all(chosen, options.samples, options.timeout):
+        show(outcome, options)
+        outcomes.append(outcome)
+    passing = [outcome for outcome in outcomes if outcome.passes]
     print(
-        f"{counts[0]} of {counts[1]} entries pass (97 % of their samples), {counts[2]} of {counts[3]} samples; "
-        f"{counts[4]} error inputs of passing entries are accepted"
+        f"{len(passing)} of {sum(outcome.samples > 0 for outcome in outcomes)} entries pass (97 % of their samples), "
+        f"{sum(outcome.samples - len(outcome.failed) for outcome in outcomes)} of "
+        f"{sum(outcome.samples for outcome in outcomes)} samples; "
+        f"{sum(len(outcome.errors_failed) for outcome in passing)} error inputs of passing entries are accepted"
     )
+    if options.shrink or options.rewrite:
+        save(updated(load(), outcomes, options.rewrite))
 
 
 def arguments() -> argparse.Namespace:
@@ -48,8 +51,24 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--failing", action="store_true", help="print only the entries with a failure")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one entry")
     parser.add_argument("-v", action="store_true", help="print every failure")
+    parser.add_argument("--shrink", action="store_true", help="strike out of gaps.toml what passes now")
+    parser.add_argument("--rewrite", action="store_true", help="when torch's version changes: list new failures too")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+def updated(known: dict[str, Gap], outcomes: list[Outcome], grow: bool) -> dict[str, Gap]:
+    """The list of gaps after these outcomes; it grows only when asked to."""
+    for outcome in outcomes:
+        old = known.pop(outcome.name, Gap())
+        failed, errors = set(outcome.failed), set(outcome.errors_failed)
+        if not grow:
+            failed, errors = old.failed & ({*failed} | (old.failed - {*outcome.ran})), old.errors & errors
+        if failed or errors or outcome.samples == 0:
+            texts = [*outcome.failed.values(), *outcome.errors_failed.values(), "torch does not run it on the CPU"]
+            of = outcome.samples if grow else old.of
+            known[outcome.name] = Gap(failed, errors, of, old.why or " ".join(texts[0].split())[:100])
+    return known
 
 
 def matches(name: str, patterns: list[str]) -> bool:
@@ -66,17 +85,16 @@ def serve(limit: int | None) -> None:
         answers.flush()
 
 
-def run_all(chosen: list[str], limit: int | None, timeout: float) -> Iterator[dict[str, Any]]:
+def run_all(chosen: list[str], limit: int | None, timeout: float) -> Iterator[Outcome]:
     child: subprocess.Popen[str] | None = None
     for name in chosen:
         child = child or start(limit)
         answer = ask(child, name, timeout)
         if answer is None:
-            status = child.wait()
-            yield {"name": name, "samples": 1, "failed": {"0": f"CRASH {status}"}, "errors": 0, "errors_failed": {}}
+            yield Outcome(name, [0], {0: f"CRASH: the process ended with {child.wait()}"})
             child = None
         else:
-            yield json.loads(answer)
+            yield Outcome.read(answer)
     if child is not None:
         child.communicate()
 
@@ -88,8 +106,6 @@ def start(limit: int | None) -> subprocess.Popen[str]:
 
 def ask(child: subprocess.Popen[str], name: str, timeout: float) -> str | None:
     assert child.stdin is not None and child.stdout is not None
-    import threading
-
     watch = threading.Timer(timeout, child.kill)
     watch.start()
     try:
@@ -102,13 +118,14 @@ def ask(child: subprocess.Popen[str], name: str, timeout: float) -> str | None:
         watch.cancel()
 
 
-def show(result: dict[str, Any], options: argparse.Namespace) -> None:
-    failed, refused = result["failed"], result["errors_failed"]
-    if options.failing and not failed and not refused:
+def show(outcome: Outcome, options: argparse.Namespace) -> None:
+    failed, accepted = outcome.failed, outcome.errors_failed
+    if options.failing and not failed and not accepted:
         return
-    errors = f", errors {result['errors'] - len(refused)}/{result['errors']}" if result["errors"] else ""
-    print(f"{result['name']}: {result['samples'] - len(failed)}/{result['samples']}{errors}", flush=True)
-    for label, group in (("", failed), ("error ", refused)):
+    total = len(outcome.errors_ran)
+    errors = f", errors {total - len(accepted)}/{total}" if total else ""
+    print(f"{outcome.name}: {outcome.samples - len(failed)}/{outcome.samples}{errors}", flush=True)
+    for label, group in (("", failed), ("error ", accepted)):
         for index, text in list(group.items())[: None if options.v else 1]:
             print(f"    {label}{index}: {' '.join(text.split())[: 400 if options.v else 200]}", flush=True)
 
