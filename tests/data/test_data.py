@@ -2,6 +2,8 @@
 
 import collections
 import gc
+import subprocess
+import sys
 import threading
 import traceback
 
@@ -265,3 +267,119 @@ def test_torchs_name_of_the_module():
     from pyburn.utils.data import DataLoader
 
     assert DataLoader is data.DataLoader
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+@pytest.mark.parametrize(("num_workers", "persistent"), [(0, False), (2, False), (2, True)])
+def test_three_epochs_of_shuffled_batches_are_torchs(seeded, num_workers, persistent):
+    orders = []
+    for lib, loaders in ((pyburn, data), (torch, torch.utils.data)):
+        lib.manual_seed(5)
+        generator = lib.Generator().manual_seed(11) if seeded else None
+        loader = loaders.DataLoader(
+            list(range(13)),
+            batch_size=3,
+            shuffle=True,
+            generator=generator,
+            num_workers=num_workers,
+            persistent_workers=persistent,
+        )
+        orders.append([[batch.tolist() for batch in loader] + [lib.rand(1).item()] for _ in range(3)])
+    assert orders[0] == orders[1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"shuffle": False}, {"drop_last": True, "seed": 4}])
+@pytest.mark.parametrize("count", [2, 7, 12])
+def test_distributed_sampler(settings, count):
+    for rank in range(4):
+        mine = data.DistributedSampler(range(count), num_replicas=4, rank=rank, **settings)
+        theirs = torch.utils.data.DistributedSampler(range(count), num_replicas=4, rank=rank, **settings)
+        for epoch in (0, 3):
+            mine.set_epoch(epoch), theirs.set_epoch(epoch)
+            assert list(mine) == list(theirs)
+        assert (len(mine), mine.total_size) == (len(theirs), theirs.total_size)
+    with pytest.raises(ValueError, match="Invalid rank 4"):
+        data.DistributedSampler(range(3), num_replicas=4, rank=4)
+
+
+def test_workers_that_persist_begin_once_and_serve_every_epoch():
+    begun = []
+    loader = data.DataLoader(
+        list(range(6)), num_workers=2, persistent_workers=True, worker_init_fn=begun.append, batch_size=2
+    )
+    expected = [[0, 1], [2, 3], [4, 5]]
+    for _ in range(3):
+        assert [batch.tolist() for batch in loader] == expected
+    next(iter(loader))
+    assert [batch.tolist() for batch in loader] == expected
+    assert sorted(begun) == [0, 1]
+    stream = data.DataLoader(Stream(7), num_workers=2, persistent_workers=True)
+    assert sorted(x.item() for x in stream) == sorted(x.item() for x in stream)
+
+
+def test_a_loader_with_persistent_workers_that_is_dropped_ends_its_threads():
+    loader = data.DataLoader([1, 2, 3], num_workers=2, persistent_workers=True)
+    list(loader)
+    before = [thread for thread in threading.enumerate() if thread.name.startswith("pyburn-data")]
+    assert len(before) >= 2
+    del loader
+    gc.collect()
+    for thread in before:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in before)
+
+
+def test_a_worker_that_exits_does_not_leave_the_caller_waiting():
+    class Exiting(data.Dataset):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        list(data.DataLoader(Exiting(), num_workers=1))
+
+
+def test_an_interrupt_stops_a_loader_that_waits():
+    """Ctrl-C while the only worker sleeps: the program ends at once, with a KeyboardInterrupt."""
+    program = """
+import os, signal, threading, time
+import pyburn
+
+class Slow(pyburn.data.Dataset):
+    def __len__(self):
+        return 1
+    def __getitem__(self, index):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+
+try:
+    list(pyburn.data.DataLoader(Slow(), num_workers=1))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_what_the_batches_depend_on_is_fixed():
+    loader = data.DataLoader([1, 2])
+    for name in ("batch_size", "sampler", "dataset"):
+        with pytest.raises(ValueError, match=f"{name} attribute should not be set"):
+            setattr(loader, name, None)
+    loader.collate_fn = list
+    assert list(loader) == [[1], [2]]
+
+
+def test_torchs_other_modules():
+    from pyburn.utils.data._utils.collate import default_collate
+    from pyburn.utils.data.dataloader import DataLoader
+    from pyburn.utils.data.dataset import Subset
+    from pyburn.utils.data.distributed import DistributedSampler
+    from pyburn.utils.data.sampler import Sampler
+
+    assert (DataLoader, Sampler, Subset) == (data.DataLoader, data.Sampler, data.Subset)
+    assert (default_collate, DistributedSampler) == (data.default_collate, data.DistributedSampler)
+    assert pyburn.utils.data.DataLoader is data.DataLoader
+    assert data.DataLoader[int]

@@ -11,6 +11,7 @@ from pyburn.data.dataset import (
     TensorDataset,
     random_split,
 )
+from pyburn.data.distributed import DistributedSampler
 from pyburn.data.loader import DataLoader, get_worker_info
 from pyburn.data.sampler import (
     BatchSampler,
@@ -27,6 +28,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

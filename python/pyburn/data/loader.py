@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pyburn._core import int64
 from pyburn.data.collate import default_collate, default_convert
@@ -15,7 +16,10 @@ from pyburn.data.dataset import IterableDataset
 from pyburn.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from pyburn.ops import empty
 
+T_co = TypeVar("T_co", covariant=True)
 _local = threading.local()
+_Queue = queue.SimpleQueue[Any]
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
 class WorkerInfo(NamedTuple):
@@ -38,7 +42,7 @@ def get_worker_info() -> WorkerInfo | None:
     return getattr(_local, "info", None)
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Goes over a dataset in batches.
 
     Args:
@@ -56,7 +60,7 @@ class DataLoader:
         multiprocessing_context: Accepted for torch's sake.
         generator: Where random orders and the workers' seeds come from.
         prefetch_factor: How many batches each worker prepares ahead, 2 when left out.
-        persistent_workers: Accepted for torch's sake; threads cost nothing to start.
+        persistent_workers: Whether the workers stay alive between epochs.
         pin_memory_device: Accepted for torch's sake.
         in_order: Accepted for torch's sake; batches always come in order.
 
@@ -71,6 +75,9 @@ class DataLoader:
         >>> list(loader), len(loader)
         ([tensor([0, 1]), tensor([2, 3]), tensor([4])], 3)
     """
+
+    _ready = False
+    _kept: _Threads | None = None
 
     def __init__(
         self,
@@ -127,6 +134,13 @@ class DataLoader:
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.in_order = in_order
+        self._ready = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Nothing; the attribute is set, unless the batches depend on it."""
+        if self._ready and name in _FIXED:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
 
     def _default_sampler(self, shuffle: bool, generator: Any) -> Iterable[Any]:
         if self._streams:
@@ -135,11 +149,17 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         """The batches of one epoch."""
+        if self._kept is not None:
+            return self._kept.begin()
         # torch draws the workers' seed before the order, also without workers: so both orders agree.
         seed = int(empty((), dtype=int64).random_(generator=self.generator).item())
         if self.num_workers == 0:
             return self._without_workers()
-        return _Threads(self, seed)
+        # A copy, so that the threads do not keep the loader alive that ends them.
+        threads = _Threads(copy.copy(self), seed)
+        if self.persistent_workers:
+            self._kept = threads
+        return threads.begin()
 
     def _index_lists(self) -> Iterator[Any]:
         return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
@@ -189,7 +209,7 @@ class _EndOfStream(Exception):
     """A stream has no more samples; its own StopIteration could not be told from a dataset's mistake."""
 
 
-def _fetcher(loader: DataLoader) -> Callable[[Any], Any]:
+def _fetcher(loader: DataLoader[Any]) -> Callable[[Any], Any]:
     """A function from indices to a batch; for a stream it holds the iterator."""
     dataset, collate, batched = loader.dataset, loader.collate_fn, loader.batch_sampler is not None
     if isinstance(dataset, IterableDataset):
@@ -223,9 +243,9 @@ def _stream_fetcher(
 class _Worker:
     """A thread that turns lists of indices into batches, in the order in which it gets them."""
 
-    def __init__(self, loader: DataLoader, info: WorkerInfo) -> None:
-        self.tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    def __init__(self, loader: DataLoader[Any], info: WorkerInfo) -> None:
+        self.tasks: _Queue = queue.SimpleQueue()
+        self.results: _Queue = queue.SimpleQueue()
         # The thread knows the queues but not this object, so that dropping the iterator ends it.
         thread = threading.Thread(
             target=_work, args=(loader, info, self.tasks, self.results), name=f"pyburn-data-{info.id}", daemon=True
@@ -234,25 +254,32 @@ class _Worker:
 
 
 _STOP = object()
+_BEGIN = object()
 
 
-def _work(loader: DataLoader, info: WorkerInfo, tasks: queue.SimpleQueue[Any], results: queue.SimpleQueue[Any]) -> None:
+def _work(loader: DataLoader[Any], info: WorkerInfo, tasks: _Queue, results: _Queue) -> None:
     _local.info = info
-    fetch, failure = None, None
+    fetch: Callable[[Any], Any] | None = None
+    failure: BaseException | None = None
     try:
         if loader.worker_init_fn is not None:
             loader.worker_init_fn(info.id)
-        fetch = _fetcher(loader)
-    except Exception as error:
+    except BaseException as error:
         failure = error
-    while (indices := tasks.get()) is not _STOP:
-        if failure is not None or fetch is None:
-            results.put((None, failure))
-            continue
+    while (task := tasks.get()) is not _STOP:
         try:
-            results.put((fetch(indices), None))
-        except Exception as error:
-            results.put((None, error))
+            if failure is not None:
+                raise failure
+            if task is _BEGIN or fetch is None:
+                fetch = _fetcher(loader)
+            if task is not _BEGIN:
+                results.put((fetch(task), None))
+        except BaseException as error:
+            # Whatever it is, even a SystemExit: the caller waits for an answer.
+            if task is _BEGIN:
+                failure = error
+            else:
+                results.put((None, error))
 
 
 def _stop(workers: list[_Worker]) -> None:
@@ -261,20 +288,31 @@ def _stop(workers: list[_Worker]) -> None:
 
 
 class _Threads:
-    """The batches of one epoch from several workers: batch k comes from worker k modulo their number."""
+    """Batches from several workers: batch k of an epoch comes from worker k modulo their number."""
 
-    def __init__(self, loader: DataLoader, seed: int) -> None:
+    def __init__(self, loader: DataLoader[Any], seed: int) -> None:
         count = loader.num_workers
         self.timeout = loader.timeout or None
-        self.indices = loader._index_lists()
+        self.ahead = count * (loader.prefetch_factor or 2)
+        self.keep = loader.persistent_workers
+        self.loader = loader
         infos = [WorkerInfo(i, count, seed + i, loader.dataset) for i in range(count)]
         self.workers = [_Worker(loader, info) for info in infos]
-        self.turns = itertools.cycle(range(count))
         self.asked: list[int] = []
-        self.ended: set[int] = set()
         self._finalizer = weakref.finalize(self, _stop, self.workers)
-        for _ in range(count * (loader.prefetch_factor or 2)):
+
+    def begin(self) -> _Threads:
+        """These threads, at the start of an epoch; what was asked for in one that was left is thrown away."""
+        for turn in self.asked:
+            self.workers[turn].results.get()
+        self.asked, self.ended = [], set[int]()
+        self.turns = itertools.cycle(range(len(self.workers)))
+        self.indices = self.loader._index_lists()
+        for worker in self.workers:
+            worker.tasks.put(_BEGIN)
+        for _ in range(self.ahead):
             self._ask()
+        return self
 
     def _ask(self) -> None:
         """Nothing; the next worker that has samples left is given the next indices, if there are any."""
@@ -306,5 +344,6 @@ class _Threads:
                 error.add_note(f"in DataLoader worker {turn}, a thread")
                 raise error
             return batch
-        self._finalizer()
+        if not self.keep:
+            self._finalizer()
         raise StopIteration

@@ -26,6 +26,9 @@ class Sampler(Generic[T_co]):
         [2, 1]
     """
 
+    def __init__(self, data_source: Sized | None = None) -> None:
+        """Nothing; `data_source` is what old samplers hand to their base class."""
+
     def __iter__(self) -> Iterator[T_co]:
         """The indices in order."""
         raise NotImplementedError(f"{type(self).__name__}: a Sampler must define __iter__().")

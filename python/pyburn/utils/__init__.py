@@ -1,5 +1,16 @@
 """torch's ``utils``: tools around training."""
 
+import importlib as _importlib
+
 from pyburn.utils import checkpoint
 
 __all__ = ["checkpoint"]
+
+# Loaded when first named: `data` stands above this layer.
+_LAZY = ("data",)
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return _importlib.import_module(f"pyburn.utils.{name}")
+    raise AttributeError(f"module 'pyburn.utils' has no attribute '{name}'")

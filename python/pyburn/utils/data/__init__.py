@@ -6,6 +6,7 @@ from pyburn.data import (
     ConcatDataset,
     DataLoader,
     Dataset,
+    DistributedSampler,
     IterableDataset,
     RandomSampler,
     Sampler,
@@ -20,6 +21,7 @@ from pyburn.data import (
     get_worker_info,
     random_split,
 )
+from pyburn.utils.data import dataloader, dataset, distributed, sampler
 
 __all__ = [
     "BatchSampler",
@@ -27,6 +29,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
@@ -36,8 +39,12 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "dataloader",
+    "dataset",
     "default_collate",
     "default_convert",
+    "distributed",
     "get_worker_info",
     "random_split",
+    "sampler",
 ]
