@@ -9,14 +9,26 @@ PACKAGE = Path(__file__).parents[1] / "python" / "pyburn"
 
 # From the bottom up; a module may import from its own row and from the rows above it in this table.
 LAYERS = [
-    {"_copying", "_core", "_devices", "_formats", "_legacy", "_log", "_printing", "_size", "_storage", "_typeinfo"}
+    {
+        "_copying",
+        "_core",
+        "_devices",
+        "_files",
+        "_formats",
+        "_legacy",
+        "_log",
+        "_printing",
+        "_size",
+        "_storage",
+        "_typeinfo",
+    }
     | {"return_types"},
     {"ops"},
     {"_distribution", "_tensor", "autograd", "tensor"},
     {"cuda", "linalg", "fft", "special", "sparse", "distributions", "amp", "func", "safetensors", "utils"}
     | {"torch_version", "version"},
     {"nn", "module"},
-    {"optim", "lr_scheduler"},
+    {"optim", "lr_scheduler", "serialization"},
     {"data"},
     {"train"},
     {"keras", "vision", "models", "onnx", "inference", "serve", "compat", "cli", "__main__"},

@@ -79,10 +79,18 @@ _os.register_at_fork(after_in_child=_core._after_fork_in_child)
 __version__ = "0.1.0"
 
 # Loaded when first named, so that a program that only computes does not pay for layers and optimizers.
-_LAZY = ("compat", "data", "nn", "optim", "safetensors", "torch_version", "version")
+_LAZY = ("compat", "data", "nn", "optim", "safetensors", "serialization", "torch_version", "version")
+
+
+# Functions whose modules are loaded when they are first named.
+_LAZY_NAMES = {"load": "serialization", "save": "serialization"}
 
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         return _importlib.import_module(f"pyburn.{name}")
+    if name in _LAZY_NAMES:
+        found: object = getattr(_importlib.import_module(f"pyburn.{_LAZY_NAMES[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'pyburn' has no attribute '{name}'")

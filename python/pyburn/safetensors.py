@@ -6,18 +6,17 @@ is used, so that a truncated or hostile file raises ValueError and nothing else.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from io import BufferedReader
 from typing import Any, NamedTuple
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn._files import replacing
 from pyburn.ops import empty, frombuffer
 
 __all__ = ["load", "load_file", "metadata", "save", "save_file"]
@@ -76,21 +75,10 @@ def save_file(
         {'w': tensor([1., 2.])}
     """
     header, ordered = _header_of(tensors, metadata)
-    folder = os.path.dirname(os.path.abspath(filename))
-    handle, temporary = tempfile.mkstemp(prefix=".safetensors-", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(header)
-            for tensor in ordered:
-                file.write(_values(tensor))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _usual_mode())
-        os.replace(temporary, filename)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with replacing(filename) as file:
+        file.write(header)
+        for tensor in ordered:
+            file.write(_values(tensor))
 
 
 def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
@@ -202,13 +190,6 @@ def _dtype_name(tensor: Tensor) -> str:
 
 def _values(tensor: Tensor) -> bytes:
     return tensor.detach()._bytes()
-
-
-def _usual_mode() -> int:
-    """The mode that `open` would give a new file; a temporary file's own is for one user only."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _read_header(file: BufferedReader | _Bytes, size: int) -> tuple[list[_Entry], dict[str, str], int]:
