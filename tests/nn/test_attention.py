@@ -69,7 +69,7 @@ def test_mistakes_are_named():
     attention, tokens = pyburn.nn.MultiheadAttention(8, 2), pyburn.zeros(4, 3, 8)
     with pytest.raises(RuntimeError, match="Need attn_mask"):
         attention(tokens, tokens, tokens, is_causal=True)
-    with pytest.raises(RuntimeError, match=r"should be \(6, L, S\)"):
+    with pytest.raises(RuntimeError, match=r"should be \(6, 4, 4\)"):
         attention(tokens, tokens, tokens, attn_mask=pyburn.zeros(2, 4, 4))
     with pytest.raises(AssertionError, match="was expecting embedding dimension of 8, but got 5"):
         attention(pyburn.zeros(4, 3, 5), tokens, tokens)

@@ -153,6 +153,13 @@ from pyburn.nn.sparse import (
     Embedding,
     EmbeddingBag,
 )
+from pyburn.nn.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 from pyburn.nn.upsampling import (
     ChannelShuffle,
     Fold,
@@ -293,6 +300,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",

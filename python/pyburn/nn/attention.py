@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from pyburn._core import Tensor
@@ -11,7 +10,7 @@ from pyburn.nn import init
 from pyburn.nn.linear import Linear
 from pyburn.nn.module import Module
 from pyburn.nn.parameter import Parameter
-from pyburn.ops import cat, empty
+from pyburn.ops import empty
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -137,73 +136,61 @@ class MultiheadAttention(Module):
             average_attn_weights: Whether the weights are the mean over the heads, or come for each.
             is_causal: Says that `attn_mask` is causal; it must be given all the same.
         """
-        if is_causal and attn_mask is None:
-            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
         batched = query.dim() == 3
-        if not batched:
-            query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
-            key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-        elif self.batch_first:
-            query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
-        if query.shape[-1] != self.embed_dim:
-            raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
-        output, weights = self._attend(query, key, value, key_padding_mask, attn_mask)
         if batched and self.batch_first:
-            output = output.transpose(0, 1)
-        elif not batched:
-            output, weights = output.squeeze(1), weights.squeeze(0)
-        if not need_weights:
-            return output, None
-        return output, weights.mean(-3) if average_attn_weights else weights
+            query, key, value = _batch_second(query, key, value)
+        separate = not self._qkv_same_embed_dim
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            separate,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (output.transpose(0, 1) if batched and self.batch_first else output), weights
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        weights: Any = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        if self.in_proj_weight is not None:
-            weights = self.in_proj_weight.chunk(3)
-        biases: Any = (None, None, None) if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        q, k, v = (F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
-        return q, k, v
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """One mask of both, and its kind: 0 for attention, 1 for padding, 2 for (N, heads, L, S) of both.
 
-    def _attend(
-        self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """(L, N, E) and (N, heads, L, S)."""
-        q, k, v = self._project(query, key, value)
-        length, count, _ = q.shape
-        if self.bias_k is not None and self.bias_v is not None:
-            k = cat([k, self.bias_k.expand(1, count, self.embed_dim)])
-            v = cat([v, self.bias_v.expand(1, count, self.embed_dim)])
-        if self.add_zero_attn:
-            k, v = (cat([t, t.new_zeros((1, count, self.embed_dim))]) for t in (k, v))
-        added = k.shape[0] - key.shape[0]
-        q, k, v = (self._heads(t) for t in (q, k, v))  # (N, heads, L or S, D)
-        scores = (q * (1.0 / math.sqrt(self.head_dim))) @ k.transpose(-2, -1)  # (N, heads, L, S)
-        for hidden in (self._attention_mask(mask, count), self._padding_mask(padding)):
-            if hidden is not None:
-                scores = scores + F.pad(_additive(hidden, scores), (0, added))
-        weights = F.dropout(scores.softmax(-1), self.dropout, self.training)
-        gathered = (weights @ v).permute(2, 0, 1, 3).reshape(length, count, self.embed_dim)
-        return self.out_proj(gathered), weights
-
-    def _heads(self, x: Tensor) -> Tensor:
-        size, count, _ = x.shape
-        return x.reshape(size, count, self.num_heads, self.head_dim).permute(1, 2, 0, 3)
-
-    def _attention_mask(self, mask: Tensor | None, count: int) -> Tensor | None:
-        if mask is None or mask.dim() == 2:
-            return mask
-        if mask.dim() != 3 or mask.shape[0] != count * self.num_heads:
-            raise RuntimeError(
-                f"The shape of the 3D attn_mask is {tuple(mask.shape)}, but should be ({count * self.num_heads}, L, S)."
-            )
-        return mask.reshape(count, self.num_heads, *mask.shape[1:])
-
-    def _padding_mask(self, padding: Tensor | None) -> Tensor | None:
-        return None if padding is None else padding.unsqueeze(1).unsqueeze(1)  # (N, 1, 1, S)
+        Args:
+            attn_mask: (L, L) or (N * heads, L, L).
+            key_padding_mask: (N, L).
+            query: (N, L, E).
+        """
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        count, length, _ = query.shape
+        if attn_mask.dim() == 3:
+            merged = attn_mask.reshape(count, -1, length, length)
+        else:
+            merged = attn_mask.reshape(1, 1, length, length).expand(count, self.num_heads, length, length)
+        if key_padding_mask is not None:
+            merged = merged + key_padding_mask.reshape(count, 1, 1, length).expand(count, self.num_heads, 1, length)
+        return merged, 2
 
 
-def _additive(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask to add to scores: True becomes minus infinity."""
-    if mask.is_floating_point():
-        return mask.to(like.dtype)
-    return like.detach().new_zeros(mask.shape).masked_fill(mask, -math.inf)
+def _batch_second(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(L, N, E) for each; what was one tensor stays one, so that it is projected once."""
+    turned = key.transpose(0, 1)
+    other = turned if value is key else value.transpose(0, 1)
+    return (turned if query is key else query.transpose(0, 1)), turned, other

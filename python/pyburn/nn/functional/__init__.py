@@ -1,5 +1,6 @@
 """torch.nn.functional: the math of the layers as plain functions."""
 
+from pyburn.nn.functional.attention import multi_head_attention_forward
 from pyburn.nn.functional.classification import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -201,6 +202,7 @@ __all__ = [
     "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
