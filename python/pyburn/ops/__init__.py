@@ -5,6 +5,7 @@ from pyburn.ops import arithmetic as _arithmetic
 from pyburn.ops import bitwise as _bitwise
 from pyburn.ops import compare as _compare
 from pyburn.ops import conv as _conv
+from pyburn.ops import copies as _copies
 from pyburn.ops import creation as _creation
 from pyburn.ops import cumulative as _cumulative
 from pyburn.ops import einsum as _einsum
@@ -32,6 +33,7 @@ from pyburn.ops.arithmetic import *
 from pyburn.ops.bitwise import *
 from pyburn.ops.compare import *
 from pyburn.ops.conv import *
+from pyburn.ops.copies import *
 from pyburn.ops.creation import *
 from pyburn.ops.cumulative import *
 from pyburn.ops.einsum import *
@@ -61,6 +63,7 @@ _FAMILIES = (
     _bitwise,
     _compare,
     _conv,
+    _copies,
     _creation,
     _cumulative,
     _einsum,
@@ -90,6 +93,7 @@ __all__ += _arithmetic.__all__
 __all__ += _bitwise.__all__
 __all__ += _compare.__all__
 __all__ += _conv.__all__
+__all__ += _copies.__all__
 __all__ += _creation.__all__
 __all__ += _cumulative.__all__
 __all__ += _einsum.__all__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pyburn import _core
-from pyburn._core import Tensor
+from pyburn._core import Tensor, is_grad_enabled
 from pyburn.ops._methods import write_out
 
 __all__ = [
@@ -390,7 +390,14 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         >>> pyburn.nextafter(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([1.0000, 2.0000, 3.0000])
     """
-    return write_out(out, input.nextafter(other))
+    result = input.nextafter(other)
+    if is_grad_enabled() and (input.requires_grad or other.requires_grad):
+        # The step is a constant: the gradient of `input` passes through, that of `other` is zero.
+        nothing = other.masked_fill(other.new_ones((), dtype=_core.bool), 0.0)
+        carrier = input + nothing
+        carrier.detach().copy_(result)
+        result = carrier
+    return write_out(out, result)
 
 
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -10,6 +10,7 @@ from pyburn.ops._methods import write_out
 
 __all__ = [
     "argwhere",
+    "as_strided_scatter",
     "diagonal_scatter",
     "embedding",
     "gather",
@@ -37,6 +38,7 @@ __all__ = [
 
 METHODS = (
     "argwhere",
+    "as_strided_scatter",
     "diagonal_scatter",
     "nonzero",
     "scatter",
@@ -303,7 +305,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     if str(indices.dtype) != "pyburn.int64":
         raise RuntimeError(f"take_along_dim: dtype of indices should be int64 but got {indices.dtype}")
     if dim is None:
-        return write_out(out, input.reshape(-1).gather(0, indices.reshape(-1)))
+        return write_out(out, input.reshape(-1).gather(0, _from_end(indices.reshape(-1), input.numel())))
     if input.dim() != indices.dim():
         raise RuntimeError(
             f"take_along_dim: input and indices should have the same number of dimensions, but got {input.dim()} "
@@ -323,7 +325,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     )
     source = input.expand([own[at] if at == axis else size for at, size in enumerate(common)])
     wanted = indices.expand([other[at] if at == axis else size for at, size in enumerate(common)])
-    return write_out(out, source.gather(axis, wanted))
+    return write_out(out, source.gather(axis, _from_end(wanted, own[axis] if own else 1)))
+
+
+def _from_end(indices: Tensor, size: int) -> Tensor:
+    """Negative indices counted from the end."""
+    return indices + (indices < 0) * size
 
 
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
@@ -403,6 +410,20 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     """
     copy = input.clone()
     return _written("diagonal_scatter", input, copy.diagonal(offset, dim1, dim2), copy, src)
+
+
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of `input` with `src` written through a view of these sizes and strides.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.as_strided_scatter(pyburn.zeros(4), pyburn.ones(2), (2,), (2,))
+        tensor([1., 0., 1., 0.])
+    """
+    copy = input.clone()
+    return _written("as_strided_scatter", input, copy.as_strided(size, stride, storage_offset), copy, src)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

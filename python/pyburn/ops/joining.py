@@ -368,7 +368,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     picks = [at for row in choose(range(input.shape[0]), r) for at in row]
-    return input._take_dim(0, picks).reshape(-1, r) if picks else input.new_empty(0, r)
+    return input._take_dim(0, picks).reshape(-1, r) if picks else input[:0].reshape(0, r).clone()
 
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -424,8 +424,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensor.expand(shape) for tensor in given)
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
-    """A copy with the order of elements reversed along `dims`.
+def flip(input: Tensor, *args: Any, dims: Dims | None = None) -> Tensor:
+    """A copy with the order of elements reversed along `dims`, given as a tuple or one by one.
 
     Example:
         >>> import pyburn
@@ -433,7 +433,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
         tensor([[2, 1],
                 [4, 3]])
     """
-    return input._flip(_numbers("flip", dims))
+    return input._flip(_numbers("flip", args if dims is None else (dims,)))
 
 
 def fliplr(input: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ def _max_pool(
 ) -> tuple[Tensor, Tensor]:
     op = f"max_pool{n}d"
     kernel = spread(op, "kernel_size", kernel_size, n)
-    steps = kernel if stride is None or stride == [] else spread(op, "stride", stride, n)
+    steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
     edges, spacing = spread(op, "padding", padding, n), spread(op, "dilation", dilation, n)
     return _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
 
@@ -249,7 +249,7 @@ def _avg_pool(
 ) -> Tensor:
     op = f"avg_pool{n}d"
     kernel = spread(op, "kernel_size", kernel_size, n)
-    steps = kernel if stride is None or stride == [] else spread(op, "stride", stride, n)
+    steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
     edges = spread(op, "padding", padding, n)
     return _core._avg_pool(op, input, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
 

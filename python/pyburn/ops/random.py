@@ -294,12 +294,21 @@ def normal(
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         if size is not None:
             raise TypeError("normal: size is only for a mean and a std that are numbers")
-        return write_out(out, _normal_each(mean, std, generator))
+        return write_out(out, _with_zero_gradient(_normal_each(mean, std, generator), mean, std))
     if size is None:
         raise TypeError("normal() with numbers for mean and std needs a size: normal(mean, std, size)")
     kind = _dtype(dtype, out)
     made = _core._randn("normal", (size,), float(mean), float(std), generator, kind, device, requires_grad)
     return write_out(out, made)
+
+
+def _with_zero_gradient(drawn: Tensor, *parameters: Tensor | float) -> Tensor:
+    """The numbers drawn, as a result of their parameters that does not change with them: torch's gradient is zero."""
+    for parameter in parameters:
+        if isinstance(parameter, Tensor) and parameter.requires_grad and _core.is_grad_enabled():
+            nothing = parameter.masked_fill(parameter.new_ones((), dtype=_core.bool), 0.0)
+            drawn = drawn + nothing.to(drawn.dtype)
+    return drawn
 
 
 def _normal_each(mean: Tensor | float, std: Tensor | float, generator: Generator | None) -> Tensor:
@@ -327,7 +336,7 @@ def bernoulli(
     """
     if p is not None:
         return write_out(out, input.new_empty(input.shape).bernoulli_(p, generator=generator))
-    return write_out(out, _core._bernoulli(input.detach(), generator))
+    return write_out(out, _with_zero_gradient(_core._bernoulli(input.detach(), generator), input))
 
 
 def multinomial(

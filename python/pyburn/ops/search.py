@@ -100,6 +100,15 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
     return write_out(out, input.histc(bins, min, max))
 
 
+def _histogram_range(input: Tensor) -> tuple[float, float]:
+    """Least and greatest value; a single value stands in the middle of a range of width 1."""
+    low, high = input._histogram_range()
+    if input.numel() and bool(input.reshape(-1)[0] == (low + high) / 2):
+        least, greatest = float(input.amin().item()), float(input.amax().item())
+        return (least - 0.5, greatest + 0.5) if least == greatest else (low, high)
+    return low, high
+
+
 def histogram(
     input: Tensor,
     bins: int | Tensor,
@@ -136,7 +145,7 @@ def histogram(
     else:
         if bins <= 0:
             raise RuntimeError(f"histogram: bins must be positive, got {bins}")
-        low, high = input.detach()._histogram_range() if range is None else range
+        low, high = _histogram_range(input.detach()) if range is None else range
         edges = linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)
     hist = input.detach()._histogram(edges, weight)
     if density:

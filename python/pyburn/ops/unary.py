@@ -494,6 +494,9 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         tensor([-1.0986,  0.0000])
     """
     x = input if eps is None else input.clamp(eps, 1.0 - eps)
+    if eps is not None and eps > 0.5:
+        # torch looks at the lower bound first, its clamp at the upper one.
+        x = x.masked_fill(input < eps, eps)
     return write_out(out, (x / (1.0 - x)).log())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pyburn._core import Tensor
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.nn.functional._reduce import reduced, reduction_of
+from pyburn.ops.movement import broadcast_tensors
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
@@ -28,6 +29,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> pyburn.nn.functional.cosine_similarity(pyburn.ones(1, 2), pyburn.tensor([[1.0, 0.0]]))
         tensor([0.7071])
     """
+    x1, x2 = broadcast_tensors(x1, x2)
     unit1 = x1 / vector_norm(x1, 2, dim, keepdim=True).clamp_min(eps)
     unit2 = x2 / vector_norm(x2, 2, dim, keepdim=True).clamp_min(eps)
     return (unit1 * unit2).sum(dim)
