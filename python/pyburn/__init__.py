@@ -2,74 +2,99 @@
 
 import importlib as _importlib
 import os as _os
+import typing as _typing
 
+# `X as X` is how a module says to type checkers that X is for its users.
 from pyburn import _core
 from pyburn._core import (
-    DeviceError,
-    DimError,
-    DTypeError,
-    ShapeError,
-    Tensor,
-    bfloat16,
-    bool,  # noqa: A004
-    can_cast,
-    cdouble,
-    cfloat,
-    complex64,
-    complex128,
-    device,
-    double,
-    dtype,
-    float,  # noqa: A004
-    float16,
-    float32,
-    float64,
-    get_default_device,
-    get_default_dtype,
-    get_num_threads,
-    half,
-    int,  # noqa: A004
-    int8,
-    int16,
-    int32,
-    int64,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    long,
-    promote_types,
-    set_default_device,
-    set_default_dtype,
-    set_num_threads,
-    short,
-    synchronize,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
+    DeviceError as DeviceError,
+    DimError as DimError,
+    DTypeError as DTypeError,
+    ShapeError as ShapeError,
+    Tensor as Tensor,
+    bfloat16 as bfloat16,
+    bool as bool,  # noqa: A004
+    can_cast as can_cast,
+    cdouble as cdouble,
+    cfloat as cfloat,
+    complex64 as complex64,
+    complex128 as complex128,
+    device as device,
+    double as double,
+    dtype as dtype,
+    float as float,  # noqa: A004
+    float16 as float16,
+    float32 as float32,
+    float64 as float64,
+    get_default_device as get_default_device,
+    get_default_dtype as get_default_dtype,
+    get_num_threads as get_num_threads,
+    half as half,
+    int as int,  # noqa: A004
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    long as long,
+    promote_types as promote_types,
+    set_default_device as set_default_device,
+    set_default_dtype as set_default_dtype,
+    set_num_threads as set_num_threads,
+    short as short,
+    synchronize as synchronize,
+    uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
 )
-from pyburn._size import Size
+from pyburn._size import Size as Size
 from pyburn import _copying, _storage, _tensor
 from pyburn._formats import (
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    layout,
-    memory_format,
-    preserve_format,
-    strided,
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format,
+    layout as layout,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+    strided as strided,
 )
-from pyburn._devices import Backend, DeviceInfo, devices
+from pyburn._devices import Backend as Backend, DeviceInfo as DeviceInfo, devices as devices
 from pyburn._legacy import *  # noqa: F403
-from pyburn._printing import get_printoptions, printoptions, set_printoptions
-from pyburn._typeinfo import finfo, iinfo
+from pyburn._printing import (
+    get_printoptions as get_printoptions,
+    printoptions as printoptions,
+    set_printoptions as set_printoptions,
+)
+from pyburn._typeinfo import finfo as finfo, iinfo as iinfo
 from pyburn.ops import *  # noqa: F403
-from pyburn import autograd
-from pyburn.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
-from pyburn import utils
-from pyburn._distribution import Distribution
-from pyburn._storage import TypedStorage, UntypedStorage
-from pyburn import cuda
-from pyburn.ops import random
+from pyburn import autograd as autograd
+from pyburn.autograd import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
+from pyburn import utils as utils
+from pyburn._distribution import Distribution as Distribution
+from pyburn._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
+from pyburn import cuda as cuda
+from pyburn import ops as ops
+from pyburn.ops import random as random
+
+if _typing.TYPE_CHECKING:
+    from pyburn import (
+        compat as compat,
+        data as data,
+        nn as nn,
+        optim as optim,
+        safetensors as safetensors,
+        serialization as serialization,
+        torch_version as torch_version,
+        version as version,
+    )
+    from pyburn.serialization import load as load, save as save
 
 # `pyburn.tensor` is a module that can be called: it replaces the function of the same name.
 _importlib.import_module("pyburn.tensor")
@@ -78,19 +103,20 @@ _os.register_at_fork(after_in_child=_core._after_fork_in_child)
 
 __version__ = "0.1.0"
 
-# Loaded when first named, so that a program that only computes does not pay for layers and optimizers.
+# Loaded when first named, so that a program that only computes does not pay for layers and optimizers; type checkers
+# find all of them in the list above.
 _LAZY = ("compat", "data", "nn", "optim", "safetensors", "serialization", "torch_version", "version")
-
-
-# Functions whose modules are loaded when they are first named.
 _LAZY_NAMES = {"load": "serialization", "save": "serialization"}
 
+if not _typing.TYPE_CHECKING:
+    __all__ = [name for name in list(globals()) if not name.startswith("_")]
+    __all__ += [*_LAZY, *_LAZY_NAMES]
 
-def __getattr__(name: str) -> object:
-    if name in _LAZY:
-        return _importlib.import_module(f"pyburn.{name}")
-    if name in _LAZY_NAMES:
-        found: object = getattr(_importlib.import_module(f"pyburn.{_LAZY_NAMES[name]}"), name)
-        globals()[name] = found
-        return found
-    raise AttributeError(f"module 'pyburn' has no attribute '{name}'")
+    def __getattr__(name: str) -> object:
+        if name in _LAZY:
+            return _importlib.import_module(f"pyburn.{name}")
+        if name in _LAZY_NAMES:
+            found: object = getattr(_importlib.import_module(f"pyburn.{_LAZY_NAMES[name]}"), name)
+            globals()[name] = found
+            return found
+        raise AttributeError(f"module 'pyburn' has no attribute '{name}'")

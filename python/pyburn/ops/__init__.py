@@ -1,5 +1,7 @@
 """torch's functions by family; each family's `METHODS` are attached to Tensor here."""
 
+import typing as _typing
+
 from pyburn.ops import activation as _activation
 from pyburn.ops import arithmetic as _arithmetic
 from pyburn.ops import bitwise as _bitwise
@@ -44,7 +46,7 @@ from pyburn.ops.linalg import *
 from pyburn.ops.moments import *
 from pyburn.ops.movement import *
 from pyburn.ops.norm import *
-from pyburn.ops.padding import pad
+from pyburn.ops.padding import *
 from pyburn.ops.pool import *
 from pyburn.ops.query import *
 from pyburn.ops.random import *
@@ -87,34 +89,8 @@ _FAMILIES = (
     _unary,
 )
 
-__all__: list[str] = []
-__all__ += _activation.__all__
-__all__ += _arithmetic.__all__
-__all__ += _bitwise.__all__
-__all__ += _compare.__all__
-__all__ += _conv.__all__
-__all__ += _copies.__all__
-__all__ += _creation.__all__
-__all__ += _cumulative.__all__
-__all__ += _einsum.__all__
-__all__ += _indexing.__all__
-__all__ += _interop.__all__
-__all__ += _joining.__all__
-__all__ += _linalg.__all__
-__all__ += _moments.__all__
-__all__ += _movement.__all__
-__all__ += _norm.__all__
-__all__ += _pool.__all__
-__all__ += _query.__all__
-__all__ += _random.__all__
-__all__ += _ranges.__all__
-__all__ += _reduce.__all__
-__all__ += _resize.__all__
-__all__ += _search.__all__
-__all__ += _sorting.__all__
-__all__ += _trigonometry.__all__
-__all__ += _unary.__all__
-__all__ += ["pad"]
+if not _typing.TYPE_CHECKING:  # which takes a star import for a list of names
+    __all__ = [name for family in _FAMILIES for name in family.__all__]
 
 for _family in _FAMILIES:
     _attach(_family)
