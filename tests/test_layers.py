@@ -22,20 +22,21 @@ LAYERS = [
         "_storage",
         "_typeinfo",
     }
-    | {"return_types"},
+    | {"_settings", "return_types"},
     {"ops"},
     {"_distribution", "_tensor", "autograd", "tensor"},
-    {"cuda", "linalg", "fft", "special", "sparse", "distributions", "amp", "func", "safetensors", "utils"}
-    | {"torch_version", "version"},
+    {"cuda", "linalg", "fft", "special", "sparse", "distributions", "func", "safetensors", "utils"}
+    | {"_dynamo", "backends", "compiler", "mps", "torch_version", "version", "xpu"},
     {"nn", "module"},
     {"optim", "lr_scheduler", "serialization"},
+    {"amp", "cpu", "jit"},
     {"data"},
     {"train"},
     {"keras", "vision", "models", "onnx", "inference", "serve", "compat", "cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # torch's other name of a module stands where that module stands.
-ALIASES = {("utils", "data"): "data"}
+ALIASES = {("cuda", "amp"): "amp", ("utils", "data"): "data"}
 
 
 def rank_of(module: tuple[str, ...]) -> int | None:

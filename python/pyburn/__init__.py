@@ -67,6 +67,7 @@ from pyburn._printing import (
     printoptions as printoptions,
     set_printoptions as set_printoptions,
 )
+from pyburn._settings import *  # noqa: F403
 from pyburn._typeinfo import finfo as finfo, iinfo as iinfo
 from pyburn.ops import *  # noqa: F403
 from pyburn import autograd as autograd
@@ -85,16 +86,44 @@ from pyburn.ops import random as random
 
 if _typing.TYPE_CHECKING:
     from pyburn import (
+        _dynamo as _dynamo,
+        amp as amp,
+        backends as backends,
         compat as compat,
+        compiler as compiler,
+        cpu as cpu,
         data as data,
+        jit as jit,
+        mps as mps,
         nn as nn,
         optim as optim,
         safetensors as safetensors,
         serialization as serialization,
         torch_version as torch_version,
         version as version,
+        xpu as xpu,
     )
-    from pyburn.serialization import load as load, save as save
+    from pyburn.amp import (
+        autocast as autocast,
+        clear_autocast_cache as clear_autocast_cache,
+        get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+        get_autocast_dtype as get_autocast_dtype,
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+        is_autocast_available as is_autocast_available,
+        is_autocast_cache_enabled as is_autocast_cache_enabled,
+        is_autocast_cpu_enabled as is_autocast_cpu_enabled,
+        is_autocast_enabled as is_autocast_enabled,
+        set_autocast_cache_enabled as set_autocast_cache_enabled,
+        set_autocast_dtype as set_autocast_dtype,
+        set_autocast_enabled as set_autocast_enabled,
+    )
+    from pyburn.compiler import (
+        compile as compile,
+    )
+    from pyburn.serialization import (
+        load as load,
+        save as save,
+    )
 
 # `pyburn.tensor` is a module that can be called: it replaces the function of the same name.
 _importlib.import_module("pyburn.tensor")
@@ -105,8 +134,41 @@ __version__ = "0.1.0"
 
 # Loaded when first named, so that a program that only computes does not pay for layers and optimizers; type checkers
 # find all of them in the list above.
-_LAZY = ("compat", "data", "nn", "optim", "safetensors", "serialization", "torch_version", "version")
-_LAZY_NAMES = {"load": "serialization", "save": "serialization"}
+_LAZY = (
+    "_dynamo",
+    "amp",
+    "backends",
+    "compat",
+    "compiler",
+    "cpu",
+    "data",
+    "jit",
+    "mps",
+    "nn",
+    "optim",
+    "safetensors",
+    "serialization",
+    "torch_version",
+    "version",
+    "xpu",
+)
+_LAZY_NAMES = {
+    "autocast": "amp",
+    "clear_autocast_cache": "amp",
+    "compile": "compiler",
+    "get_autocast_cpu_dtype": "amp",
+    "get_autocast_dtype": "amp",
+    "get_autocast_gpu_dtype": "amp",
+    "is_autocast_available": "amp",
+    "is_autocast_cache_enabled": "amp",
+    "is_autocast_cpu_enabled": "amp",
+    "is_autocast_enabled": "amp",
+    "load": "serialization",
+    "save": "serialization",
+    "set_autocast_cache_enabled": "amp",
+    "set_autocast_dtype": "amp",
+    "set_autocast_enabled": "amp",
+}
 
 if not _typing.TYPE_CHECKING:
     __all__ = [name for name in list(globals()) if not name.startswith("_")]

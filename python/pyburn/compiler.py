@@ -1,0 +1,105 @@
+"""torch.compiler and torch.compile: programs run as the Python that they are, on kernels that are compiled already."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_stance",
+]
+
+T = TypeVar("T")
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """The model or function itself, or a decorator that leaves one as it is.
+
+    Differs from torch:
+        Nothing is compiled; the operations are compiled kernels of their own.
+
+    Example:
+        >>> import pyburn
+        >>> @pyburn.compile
+        ... def double(x):
+        ...     return x * 2
+        >>> double(pyburn.ones(1))
+        tensor([2.])
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    return (lambda function: function) if model is None else model
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """The function itself, or a decorator that leaves one as it is."""
+    return (lambda function: function) if fn is None else fn
+
+
+def allow_in_graph(fn: T) -> T:
+    """The function itself."""
+    return fn
+
+
+def assume_constant_result(fn: T) -> T:
+    """The function itself."""
+    return fn
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled.
+
+    Example:
+        >>> is_compiling()
+        False
+    """
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported."""
+    return False
+
+
+def reset() -> None:
+    """Nothing; there is no compiled code to forget."""
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """An empty list: there is no compiler to choose."""
+    return []
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Nothing; there are no CUDA graphs."""
+
+
+@contextlib.contextmanager
+def set_stance(stance: Any = "default", **kwargs: Any) -> Iterator[None]:
+    """A block that runs as everywhere else."""
+    yield
