@@ -32,6 +32,7 @@ class Translator:
 
     def __init__(self) -> None:
         self.pairs: dict[int, tuple[torch.Tensor, Any]] = {}
+        self.memories: dict[tuple[int, torch.dtype], Any] = {}
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -81,13 +82,25 @@ class Translator:
         elif value.is_quantized or value.is_nested:
             raise UntranslatableError("quantized and nested tensors have no counterpart")
         else:
-            ours = dense(value)
+            ours = self.dense(value)
         if value.requires_grad:
             ours.requires_grad_()
         if isinstance(value, torch.nn.Parameter):
             ours = pyburn.nn.Parameter(ours, value.requires_grad)
         self.pairs[id(value)] = (value, ours)
         return ours
+
+    def dense(self, value: torch.Tensor) -> Any:
+        """A copy with the same strides and the same memory around it; tensors that share memory still share it."""
+        plain = value.detach().resolve_conj().resolve_neg()
+        storage = plain.untyped_storage()
+        if plain.numel() == 0 or storage.nbytes() % plain.itemsize:
+            return Case(plain).ours("cpu")
+        key = (storage.data_ptr(), plain.dtype)
+        if key not in self.memories:
+            self.memories[key] = from_torch(torch.empty(0, dtype=plain.dtype).set_(storage))
+        place = plain.storage_offset()
+        return self.memories[key].as_strided(list(plain.shape), list(plain.stride()), place).detach()
 
     def sparse(self, value: torch.Tensor) -> Any:
         plain = value.detach()
@@ -111,12 +124,8 @@ class builtin_types:
 
 
 def dense(value: torch.Tensor) -> Any:
-    """A copy with the same strides, and the same memory around it: `as_strided` can see it."""
-    plain = value.detach().resolve_conj().resolve_neg()
-    memory = torch.empty(0, dtype=plain.dtype).set_(plain.untyped_storage())
-    if memory.numel() == 0 or 0 in plain.shape:
-        return Case(plain).ours("cpu")
-    return from_torch(memory).as_strided(list(plain.shape), list(plain.stride()), plain.storage_offset()).detach()
+    """A copy with the same strides."""
+    return Translator().dense(value)
 
 
 def collect(value: Any, kind: type) -> list[Any]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from pyburn._core import Tensor, is_grad_enabled
+from pyburn._core import DTypeError, Tensor, is_grad_enabled
+from pyburn._core import dtype as _dtype
 
 
 def attach(family: ModuleType) -> None:
@@ -43,6 +44,37 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
         return out
     out._check_inplace("out")
     return out._assign("out", result)
+
+
+def check_out(op: str, out: Tensor | None, dtype: _dtype, *inputs: Tensor) -> None:
+    """Refuses an `out` of another dtype than the result, and one that shares memory with what is read."""
+    if out is None:
+        return
+    if out.dtype != dtype:
+        raise DTypeError(f"{op}: Expected out tensor to have dtype {dtype}, but got {out.dtype} instead")
+    doubled = any(size > 1 and step == 0 for size, step in zip(out.shape, out.stride(), strict=True))
+    for tensor in [out] if doubled else inputs:
+        if overlap(out, tensor):
+            raise RuntimeError(
+                f"{op}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                "single memory location; clone() the tensor before the operation"
+            )
+
+
+def overlap(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors on the CPU may share a byte."""
+    if one is other:
+        return True
+    if one.numel() == 0 or other.numel() == 0 or one.device.type != "cpu" or other.device.type != "cpu":
+        return False
+    (first, last), (start, end) = _span(one), _span(other)
+    return first < end and start < last
+
+
+def _span(tensor: Tensor) -> tuple[int, int]:
+    start = tensor.data_ptr()
+    length = 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return start, start + length * tensor.dtype.itemsize
 
 
 def write_outs(out: Iterable[Tensor] | None, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

@@ -233,6 +233,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         >>> activation.hardtanh(pyburn.tensor([-2.0, 0.5, 4.0]))
         tensor([-1.0000,  0.5000,  1.0000])
     """
+    if min_val > max_val:
+        raise ValueError(f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}")
     return _finish("hardtanh_", input, _clipped(input, min_val, max_val), inplace)
 
 
@@ -451,6 +453,8 @@ def rrelu(
         >>> activation.rrelu(pyburn.tensor([-2.0, 0.5, 4.0]))
         tensor([-0.4583,  0.5000,  4.0000])
     """
+    if lower > upper:
+        raise RuntimeError(f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
     if not training:
         return _finish("rrelu_", input, input._leaky_relu((lower + upper) / 2), inplace)
     slopes = input.detach().clone().uniform_(lower, upper)

@@ -88,6 +88,17 @@ def _tensor(value: Tensor | Number, like: Tensor | Number) -> Tensor:
     return _core._tensor(value, None, like.device if isinstance(like, Tensor) else None, False)
 
 
+def _one_tensor(op: str, input: object, other: object) -> None:
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError(f"{op}(): one of the two arguments must be a Tensor, got {input!r} and {other!r}")
+
+
+def _two_tensors(op: str, input: object, other: object) -> None:
+    for position, value in enumerate((input, other), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{op}(): argument {position} must be a Tensor, not {type(value).__name__}")
+
+
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """`input + alpha * other`, with broadcasting and type promotion.
 
@@ -226,10 +237,11 @@ def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | N
         >>> pyburn.remainder(pyburn.tensor([7, -7, 5]), 3)
         tensor([1, 2, 2])
     """
+    _one_tensor("remainder", input, other)
     return write_out(out, _tensor(input, other).remainder(other))
 
 
-def fmod(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The rest of the division, with the sign of `input` (C's `fmod`).
 
     Args:
@@ -242,7 +254,9 @@ def fmod(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None =
         >>> pyburn.fmod(pyburn.tensor([7, -7, 5]), 3)
         tensor([ 1, -1,  2])
     """
-    return write_out(out, _tensor(input, other).fmod(other))
+    if not isinstance(input, Tensor):
+        raise TypeError(f"fmod(): argument 1 must be a Tensor, not {type(input).__name__}")
+    return write_out(out, input.fmod(other))
 
 
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -260,6 +274,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
         >>> pyburn.pow(2, pyburn.tensor([1.0, 2.0, 3.0]))
         tensor([2., 4., 8.])
     """
+    _one_tensor("pow", input, exponent)
     return write_out(out, _tensor(input, exponent).pow(exponent))
 
 
@@ -276,6 +291,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
         >>> pyburn.float_power(pyburn.tensor([1, 2]), 2)
         tensor([1., 4.], dtype=pyburn.float64)
     """
+    _one_tensor("float_power", input, exponent)
     base = _tensor(input, exponent)._to_dtype(_core.float64)
     power = exponent._to_dtype(_core.float64) if isinstance(exponent, Tensor) else exponent
     return write_out(out, base.pow(power))
@@ -294,6 +310,7 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         >>> pyburn.maximum(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([4., 2., 3.])
     """
+    _two_tensors("maximum", input, other)
     return write_out(out, input.maximum(other))
 
 
@@ -310,6 +327,7 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         >>> pyburn.minimum(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([ 1., -5.,  2.])
     """
+    _two_tensors("minimum", input, other)
     return write_out(out, input.minimum(other))
 
 
@@ -326,6 +344,7 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.fmax(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([4., 2., 3.])
     """
+    _two_tensors("fmax", input, other)
     return write_out(out, input.fmax(other))
 
 
@@ -342,6 +361,7 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.fmin(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([ 1., -5.,  2.])
     """
+    _two_tensors("fmin", input, other)
     return write_out(out, input.fmin(other))
 
 
@@ -358,6 +378,7 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.atan2(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([0.2450, 2.7611, 0.9828])
     """
+    _two_tensors("atan2", input, other)
     return write_out(out, input.atan2(other))
 
 
@@ -461,6 +482,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
         >>> pyburn.xlogy(pyburn.tensor([1.0, 2.0, 3.0]), 2.0)
         tensor([0.6931, 1.3863, 2.0794])
     """
+    _one_tensor("xlogy", input, other)
     return write_out(out, _tensor(input, other).xlogy(other))
 
 
@@ -480,7 +502,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
     return write_out(out, input.heaviside(values))
 
 
-def ldexp(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * 2 ** other`.
 
     Args:
@@ -493,8 +515,8 @@ def ldexp(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -
         >>> pyburn.ldexp(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([1, 2, 3]))
         tensor([ 2.,  8., 24.])
     """
-    exponent = other if isinstance(other, Tensor) else _tensor(other, input)
-    return write_out(out, input * 2.0**exponent)
+    _two_tensors("ldexp", input, other)
+    return write_out(out, input * 2.0**other)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:

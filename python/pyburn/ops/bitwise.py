@@ -177,6 +177,8 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
         >>> pyburn.logical_and(pyburn.tensor([True, True, False]), pyburn.tensor([True, False, False]))
         tensor([ True, False, False])
     """
+    if not isinstance(other, Tensor):
+        raise TypeError(f"logical_and(): argument 'other' must be a Tensor, not {type(other).__name__}")
     return write_out(out, input.logical_and(other))
 
 
@@ -193,6 +195,8 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
         >>> pyburn.logical_or(pyburn.tensor([True, True, False]), pyburn.tensor([True, False, False]))
         tensor([ True,  True, False])
     """
+    if not isinstance(other, Tensor):
+        raise TypeError(f"logical_or(): argument 'other' must be a Tensor, not {type(other).__name__}")
     return write_out(out, input.logical_or(other))
 
 
@@ -209,6 +213,8 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
         >>> pyburn.logical_xor(pyburn.tensor([True, True, False]), pyburn.tensor([True, False, False]))
         tensor([False,  True, False])
     """
+    if not isinstance(other, Tensor):
+        raise TypeError(f"logical_xor(): argument 'other' must be a Tensor, not {type(other).__name__}")
     return write_out(out, input.logical_xor(other))
 
 

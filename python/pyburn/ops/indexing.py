@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import check_out, write_out
 
 __all__ = [
     "argwhere",
@@ -80,6 +80,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
         tensor([[1, 1],
                 [4, 3]])
     """
+    check_out("gather", out, input.dtype, input, index)
     return write_out(out, input.gather(dim, index, sparse_grad=sparse_grad))
 
 
@@ -163,6 +164,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         tensor([[3, 4],
                 [3, 4]])
     """
+    check_out("index_select", out, input.dtype, input, index)
     return write_out(out, input.index_select(dim, index))
 
 
@@ -256,6 +258,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         >>> pyburn.masked_select(pyburn.tensor([1, 2, 3]), pyburn.tensor([True, False, True]))
         tensor([1, 3])
     """
+    check_out("masked_select", out, input.dtype, input, mask)
     return write_out(out, input.masked_select(mask))
 
 
@@ -278,6 +281,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.take(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, -1]))
         tensor([1, 4])
     """
+    check_out("take", out, input.dtype, input, index)
     return write_out(out, input.take(index))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import check_out, write_out
 from pyburn.ops.movement import _axis
 
 __all__ = [
@@ -69,7 +69,10 @@ def cat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.cat([pyburn.tensor([1, 2]), pyburn.tensor([3])])
         tensor([1, 2, 3])
     """
-    return write_out(out, _core._cat(_listed("cat", tensors), dim))
+    listed = _listed("cat", tensors)
+    if out is not None:
+        check_out("cat", out, out.dtype, *listed)
+    return write_out(out, _core._cat(listed, dim))
 
 
 def concat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
+from pyburn._core import bool as _bool
 from pyburn._size import Size
 from pyburn.ops._methods import write_out
 
@@ -278,7 +279,11 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         >>> pyburn.narrow(pyburn.tensor([1, 2, 3]), 0, 1, 2)
         tensor([2, 3])
     """
-    return input.narrow(dim, int(start.item()) if isinstance(start, Tensor) else start, length)
+    if isinstance(start, Tensor):
+        if start.dim() or start.is_floating_point() or start.dtype == _bool:
+            raise RuntimeError("narrow: start must be an 0-dim integral Tensor.")
+        start = int(start.item())
+    return input.narrow(dim, start, length)
 
 
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:

@@ -210,6 +210,8 @@ def group_norm(
             f"{list(input.shape)} and num_groups={num_groups}"
         )
     batch, channels = input.shape[:2]
+    if channels == 0 or 0 in input.shape[2:]:
+        raise RuntimeError(f"group_norm: Expected number of channels and HxW to be greater than 0, got {input.shape}")
     for name, tensor in (("weight", weight), ("bias", bias)):
         _check("group_norm", name, tensor, [channels])
     per_group = input.numel() // max(batch * num_groups, 1)

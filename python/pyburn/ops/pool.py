@@ -34,6 +34,8 @@ def _max_pool(
     kernel = spread(op, "kernel_size", kernel_size, n)
     steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
     edges, spacing = spread(op, "padding", padding, n), spread(op, "dilation", dilation, n)
+    if any(step * (size - 1) >= 2**63 for size, step in zip(kernel, spacing, strict=True)):
+        raise RuntimeError(f"{op}: effective kernel size overflows: kernel_size {kernel}, dilation {spacing}")
     return _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
 
 

@@ -11,7 +11,7 @@ from pyburn._core import Generator, Tensor
 from pyburn._formats import layout as Layout
 from pyburn._formats import memory_format as MemoryFormat
 from pyburn._formats import preserve_format
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import check_out, write_out
 from pyburn.ops.creation import Device, Shape, _formatted, _named, _sizes
 
 __all__ = [
@@ -361,6 +361,7 @@ def multinomial(
         >>> pyburn.multinomial(pyburn.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
         tensor([1, 1])
     """
+    check_out("multinomial", out, _core.int64)
     return write_out(out, _core._multinomial(input.detach(), num_samples, replacement, generator))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyburn import _core, return_types
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out, write_outs
+from pyburn.ops._methods import check_out, write_out, write_outs
 
 __all__ = [
     "all",
@@ -225,6 +225,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | 
         >>> pyburn.amax(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
         tensor([5., 7.])
     """
+    check_out("amax", out, input.dtype)
     return write_out(out, input.amax(dim, keepdim))
 
 
@@ -242,6 +243,7 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | 
         >>> pyburn.amin(pyburn.tensor([[1.0, 5.0], [7.0, 3.0]]), 1)
         tensor([1., 3.])
     """
+    check_out("amin", out, input.dtype)
     return write_out(out, input.amin(dim, keepdim))
 
 
@@ -266,6 +268,9 @@ def aminmax(
         tensor(3.)
     """
     pair = (input.amin(dim, keepdim), input.amax(dim, keepdim))
+    if out is not None:
+        check_out("aminmax", out[0], input.dtype, out[1])
+        check_out("aminmax", out[1], input.dtype)
     return return_types.aminmax(write_outs(out, pair))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyburn import _core, return_types
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out, write_outs
+from pyburn.ops._methods import check_out, write_out, write_outs
 from pyburn.ops.creation import tensor
 
 __all__ = [
@@ -131,6 +131,8 @@ def kthvalue(
         >>> pyburn.kthvalue(pyburn.tensor([5.0, 1.0, 3.0]), 2).values
         tensor(3.)
     """
+    if out is not None:
+        check_out("kthvalue", out[0], input.dtype, input)
     return return_types.kthvalue(write_outs(out, input._kthvalue(k, dim, keepdim)))
 
 

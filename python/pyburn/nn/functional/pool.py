@@ -79,6 +79,10 @@ def _unpool(
     """Zeros with each value of `input` at the place that maximum pooling took it from."""
     kernel, pad = _tuple(kernel_size, n), _tuple(padding, n)
     step = kernel if stride is None else _tuple(stride, n)
+    if input.dim() not in (n + 1, n + 2):
+        raise RuntimeError(f"max_unpool{n}d: input should have {n + 1} or {n + 2} dimensions, got {list(input.shape)}")
+    if any(s <= 0 for s in step):
+        raise RuntimeError(f"max_unpool{n}d: strides should be greater than zero, got {list(step)}")
     if input.shape != indices.shape:
         raise RuntimeError(
             f"max_unpool{n}d: indices have shape {list(indices.shape)} but input {list(input.shape)}; "
