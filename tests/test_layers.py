@@ -25,7 +25,7 @@ LAYERS = [
     | {"_settings", "return_types"},
     {"ops"},
     {"_distribution", "_tensor", "autograd", "tensor"},
-    {"cuda", "linalg", "fft", "special", "sparse", "distributions", "func", "safetensors", "utils"}
+    {"cuda", "linalg", "fft", "masked", "signal", "special", "sparse", "distributions", "func", "safetensors", "utils"}
     | {"_dynamo", "backends", "compiler", "mps", "torch_version", "version", "xpu"},
     {"nn", "module"},
     {"optim", "lr_scheduler", "serialization"},
