@@ -100,6 +100,8 @@ def counterpart(value: Any) -> Any:
         return copy_function(value)
     if isinstance(value, types.BuiltinFunctionType) and value is getattr(torch, value.__name__, None):
         return path(value.__name__)
+    if callable(value) and value is getattr(torch.nn.functional, getattr(value, "__name__", ""), None):
+        return path(f"nn.functional.{value.__name__}")
     return value
 
 

@@ -49,7 +49,26 @@ class Translator:
             return value
         if isinstance(value, torch.nn.utils.rnn.PackedSequence):
             return pyburn.nn.utils.rnn.PackedSequence(*[self(item) for item in value])
+        if isinstance(value, torch.nn.TransformerEncoderLayer):
+            return self.encoder_layer(value)
         return self.named(value)
+
+    def encoder_layer(self, value: torch.nn.TransformerEncoderLayer) -> Any:
+        """The only layer that the bank gives to another one."""
+        attention = value.self_attn
+        made = pyburn.nn.TransformerEncoderLayer(
+            attention.embed_dim,
+            attention.num_heads,
+            value.linear1.out_features,
+            value.dropout.p,
+            self(value.activation),
+            value.norm1.eps,
+            attention.batch_first,
+            value.norm_first,
+            value.linear1.bias is not None,
+        )
+        made.load_state_dict({key: dense(item) for key, item in value.state_dict().items()})
+        return made
 
     def sequence(self, value: Any) -> Any:
         items = [self(item) for item in value]
@@ -66,6 +85,9 @@ class Translator:
             return getattr(pyburn, dtype_name(value))
         if isinstance(value, torch.Generator):
             return pyburn.Generator().manual_seed(value.initial_seed())
+        if isinstance(value, torch.nn.LinearCrossEntropyOptions):
+            fields = {name: getattr(value, name) for name in value.__dataclass_fields__}
+            return pyburn.nn.LinearCrossEntropyOptions(**self(fields))
         if isinstance(value, type) and hasattr(builtin_types, value.__name__):
             return value
         if callable(value):

@@ -1,6 +1,6 @@
 """torch.nn: modules, layers, losses and their functions."""
 
-from pyburn.nn import functional, init, utils
+from pyburn.nn import attention, functional, init, modules, parallel, parameter, utils
 from pyburn.nn.activation import (
     CELU,
     ELU,
@@ -31,6 +31,7 @@ from pyburn.nn.activation import (
     Tanhshrink,
     Threshold,
 )
+from pyburn.nn.adaptive import AdaptiveLogSoftmaxWithLoss, LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from pyburn.nn.attention import MultiheadAttention
 from pyburn.nn.batchnorm import (
     BatchNorm1d,
@@ -39,6 +40,7 @@ from pyburn.nn.batchnorm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    SyncBatchNorm,
 )
 from pyburn.nn.container import (
     ModuleDict,
@@ -67,6 +69,22 @@ from pyburn.nn.dropout import (
     Dropout3d,
     FeatureAlphaDropout,
 )
+from pyburn.nn.fractional import FractionalMaxPool2d, FractionalMaxPool3d
+from pyburn.nn.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from pyburn.nn.linear import (
     Bilinear,
     Flatten,
@@ -91,6 +109,7 @@ from pyburn.nn.loss import (
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
     NLLLoss,
+    NLLLoss2d,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
@@ -101,6 +120,7 @@ from pyburn.nn.module import (
     Module,
 )
 from pyburn.nn.normalization import (
+    CrossMapLRN2d,
     GroupNorm,
     LayerNorm,
     LocalResponseNorm,
@@ -123,9 +143,12 @@ from pyburn.nn.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from pyburn.nn.parallel import DataParallel
 from pyburn.nn.parameter import (
     Buffer,
     Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
 )
 from pyburn.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -183,6 +206,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -214,6 +238,8 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -223,6 +249,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -243,8 +271,23 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -265,6 +308,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -297,6 +341,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -309,13 +354,19 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "functional",
     "init",
+    "modules",
+    "parallel",
+    "parameter",
     "utils",
 ]

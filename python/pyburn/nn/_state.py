@@ -10,7 +10,7 @@ from pyburn._core import Tensor
 from pyburn.autograd import no_grad
 from pyburn.nn._hooks import RemovableHandle
 from pyburn.nn._traversal import Traversal
-from pyburn.nn.parameter import Parameter
+from pyburn.nn.parameter import Parameter, is_lazy
 
 if TYPE_CHECKING:
     from pyburn.nn.module import Module
@@ -163,10 +163,10 @@ class State(Traversal):
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         for name, parameter in self._parameters.items():
             if parameter is not None:
-                destination[prefix + name] = parameter if keep_vars else parameter.detach()
+                destination[prefix + name] = parameter if keep_vars or is_lazy(parameter) else parameter.detach()
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = buffer if keep_vars else buffer.detach()
+                destination[prefix + name] = buffer if keep_vars or is_lazy(buffer) else buffer.detach()
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
@@ -220,6 +220,8 @@ class State(Traversal):
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
                 f"from checkpoint but received {type(given)}"
             )
+        if is_lazy(current) and is_lazy(given):
+            return None
         if current.dim() == 0 and given.dim() == 1 and given.shape[0] == 1:
             given = given[0]  # files of old torch versions hold scalars with shape [1]
         if given.shape != current.shape:

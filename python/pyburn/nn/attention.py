@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyburn._core import Tensor
@@ -11,6 +14,36 @@ from pyburn.nn.linear import Linear
 from pyburn.nn.module import Module
 from pyburn.nn.parameter import Parameter
 from pyburn.ops import empty
+
+
+class SDPBackend(enum.IntEnum):
+    """Which kernel of torch computes attention; here there is one, and any name is accepted."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextlib.contextmanager
+def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False) -> Iterator[None]:
+    """A block in which attention is computed as everywhere else; accepted so that scripts run.
+
+    Args:
+        backends: One or several of `SDPBackend`.
+        set_priority: Accepted for torch's sake.
+
+    Example:
+        >>> from pyburn.nn.attention import SDPBackend, sdpa_kernel
+        >>> with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        ...     pass
+    """
+    listed = [backends] if isinstance(backends, SDPBackend) else list(backends)
+    if not all(isinstance(backend, SDPBackend) for backend in listed):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
+    yield
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -202,6 +202,16 @@ class NLLLoss(_WeightedLoss):
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` under the older name for images.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.NLLLoss2d()(pyburn.zeros(1, 2, 1, 1), pyburn.zeros(1, 1, 1).long())
+        tensor(0.)
+    """
+
+
 class BCELoss(_WeightedLoss):
     """The negative log-likelihood of yes-or-no targets under probabilities, reduced.
 

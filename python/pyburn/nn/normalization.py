@@ -212,3 +212,47 @@ class LocalResponseNorm(Module):
     def extra_repr(self) -> str:
         """The settings."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """Divides each channel of (N, C, H, W) by a power of the energy of the channels around it.
+
+    Args:
+        size: How many channels around.
+        alpha: The factor of the mean energy.
+        beta: The power.
+        k: What is added to the energy.
+
+    As in torch, whose running sum never drops it, the first channel counts for all later ones.
+
+    Differs from torch:
+        The gradient is that of this function; torch's leaves that oddity out.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.CrossMapLRN2d(3)
+        CrossMapLRN2d(3, alpha=0.0001, beta=0.75, k=1)
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized input, of the same shape."""
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach = (self.size - 1) // 2 if self.size % 2 else self.size // 2 - 1
+        energy = input * input
+        around = F.pad(energy, (0, 0, 0, 0, reach, reach)).unfold(1, 2 * reach + 1, 1).sum(-1)
+        beyond = max(input.shape[1] - reach - 1, 0)
+        first = energy[:, :1].expand(-1, beyond, -1, -1)
+        around = around + F.pad(first, (0, 0, 0, 0, input.shape[1] - beyond, 0))
+        return input * (around * (self.alpha / self.size) + self.k).pow(-self.beta)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
@@ -78,6 +79,112 @@ class Buffer(Tensor):
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """What pickle needs to make the buffer again from its plain values."""
         return _rebuild_buffer, (type(self), Tensor.__new__(Tensor, self.detach()), self.persistent)
+
+
+class _Uninitialized:
+    """What parameters and buffers share whose shape is not known before the first call."""
+
+    _kind: type[Tensor] = Tensor
+
+    def materialize(self, shape: Sequence[int], device: Any = None, dtype: Any = None) -> None:
+        """Nothing; this tensor has `shape` from now on, with arbitrary values, and is an ordinary one.
+
+        Args:
+            shape: The shape.
+            device: Where it is; where it was when left out.
+            dtype: Its dtype; as it was when left out.
+        """
+        held: Any = self
+        data = Tensor.detach(held)
+        held.data = empty(tuple(shape), device=device or data.device, dtype=dtype or data.dtype)
+        self.__class__ = self._kind  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Any:
+        """Nothing yet: raises."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        """The name between angle brackets; there are no values to show."""
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """What pickle needs to make it again."""
+        held: Any = self
+        return _rebuild_uninitialized, (type(self), held.requires_grad, held.device, held.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Another one without a shape, made once per `memo`."""
+        held: Any = self
+        if id(self) not in memo:
+            memo[id(self)] = _rebuild_uninitialized(type(held), held.requires_grad, held.device, held.dtype)
+        return memo[id(self)]
+
+
+class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
+    """A parameter of a lazy layer, whose shape the first input decides.
+
+    Args:
+        requires_grad: Whether it is trained.
+        device: Where it will be.
+        dtype: Its dtype.
+
+    Example:
+        >>> import pyburn
+        >>> weight = pyburn.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3)); tuple(weight.shape)
+        (2, 3)
+    """
+
+    _kind = Parameter
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        """A parameter without a shape."""
+        made = Parameter.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        assert isinstance(made, UninitializedParameter)
+        return made
+
+
+class UninitializedBuffer(_Uninitialized, Tensor):
+    """A buffer of a lazy layer, whose shape the first input decides.
+
+    Args:
+        requires_grad: Accepted for torch's sake; a buffer is not trained.
+        device: Where it will be.
+        dtype: Its dtype.
+        persistent: Accepted for torch's sake.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.UninitializedBuffer()
+        <UninitializedBuffer>
+    """
+
+    persistent: bool
+    _kind = Buffer
+    cls_to_become = Tensor
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> UninitializedBuffer:
+        """A buffer without a shape."""
+        made: UninitializedBuffer = Tensor.__new__(cls, empty(0, device=device, dtype=dtype))
+        made.persistent = persistent
+        return made
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether `param` is a parameter or buffer without a shape."""
+    return isinstance(param, _Uninitialized)
+
+
+def _rebuild_uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    return cls(requires_grad, device, dtype)
 
 
 def _rebuild(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:

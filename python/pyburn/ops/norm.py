@@ -81,8 +81,8 @@ def batch_norm(
         dims = [0, *range(2, input.dim())]
         centred = x - x.mean(dims, keepdim=True)
         variance = centred.square().mean(dims, keepdim=True)
-        if running_mean is not None and running_var is not None:
-            count = input.numel() // max(channels, 1)
+        count = input.numel() // max(channels, 1)
+        if running_mean is not None and running_var is not None and count > 0:
             _update(running_mean, (x - centred).detach().mean(dims), momentum)
             _update(running_var, variance.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
     else:

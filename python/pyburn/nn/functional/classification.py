@@ -47,6 +47,8 @@ def cross_entropy(
     class_dim = 0 if input.dim() == 1 else 1
     log_probs = input.log_softmax(class_dim)
     if target.is_floating_point():
+        if ignore_index >= 0:
+            raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _soft_cross_entropy(log_probs, target, weight, how, label_smoothing, class_dim)
     loss = nll_loss(log_probs, target, weight, ignore_index=ignore_index, reduction=how)
     if label_smoothing == 0.0:
@@ -140,6 +142,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None, class_d
         raise RuntimeError(
             f"nll_loss: weight has shape {list(weight.shape)} but there are {classes} classes; give one for each."
         )
+    if weight is not None and weight.dtype != input.dtype:
+        raise RuntimeError(f"nll_loss: expected scalar type {input.dtype} but found {weight.dtype} for weight.")
     wrong = ((target < 0) | (target >= classes)) & (target != ignore_index)
     if bool(wrong.any()):
         raise IndexError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pyburn._core import Tensor
 from pyburn.nn.functional._reduce import reduced
-from pyburn.ops import cat
+from pyburn.ops import arange, cat
 
 # Stands for log(0): finite, as the difference of two true infinities would be NaN.
 _NEVER = -1e30
@@ -33,9 +33,8 @@ def ctc_loss(
         reduction: "none", "mean" (each loss divided by its target's length first) or "sum".
         zero_infinity: Whether a target that is too long for its input costs 0 instead of infinity.
 
-    Differs from torch:
-        The gradient is that of this function. torch's assumes that `log_probs` come from a
-        log_softmax; behind one both give the same.
+    The gradient is torch's: it assumes that `log_probs` come from a log_softmax, and differs from that
+    of the plain function, by the probabilities themselves, where they do not.
 
     Example:
         >>> import pyburn
@@ -55,12 +54,24 @@ def ctc_loss(
         for row in rows
     ]
     labels = targets.new_tensor(spread).reshape(samples, 2 * longest + 1).long().to(batched.device)
-    losses = -_log_likelihood(batched, labels, inputs, lengths, blank)
+    # Long sums of logarithms lose digits: on the CPU, which has float64, they are made in it.
+    wide = batched.double() if batched.device.type == "cpu" else batched
+    losses = (_no_value(wide, inputs) - _log_likelihood(wide, labels, inputs, lengths, blank)).to(batched.dtype)
     lost = losses.detach() > -_NEVER / 2
     losses = losses.masked_fill(lost, 0.0 if zero_infinity else math.inf)
     if reduction == "mean":
         return (losses / losses.new_tensor([max(n, 1) for n in lengths])).mean()
     return reduced(losses if log_probs.dim() == 3 else losses.squeeze(0), reduction)
+
+
+def _no_value(log_probs: Tensor, inputs: list[int]) -> Tensor:
+    """Zeros (N) whose gradient is the probabilities; behind a log_softmax it vanishes."""
+    if not log_probs.requires_grad:
+        return log_probs.new_zeros((len(inputs),))
+    limits = log_probs.new_tensor(inputs).unsqueeze(0)
+    counted = arange(log_probs.shape[0], device=log_probs.device).unsqueeze(1) < limits  # (T, N)
+    total = (log_probs.exp().sum(2) * counted.to(log_probs.dtype)).sum(0)
+    return total - total.detach()
 
 
 def _numbers(lengths: Tensor | Sequence[int]) -> list[int]:
@@ -97,9 +108,9 @@ def _log_likelihood(log_probs: Tensor, labels: Tensor, inputs: list[int], length
     """The forward recursion: alpha[n, l] is the log-probability of all ways to stand at label l."""
     times, samples, _ = log_probs.shape
     width = labels.shape[1]
-    emitted = log_probs.gather(2, labels.unsqueeze(0).expand(times, samples, width))  # (T, N, L)
+    emitted = log_probs.gather(2, labels.unsqueeze(0).expand(times, samples, width)).unbind(0)  # T of (N, L)
     place = labels.new_tensor(list(range(width))).unsqueeze(0)  # (1, L)
-    never = emitted.detach().new_full((samples, width), _NEVER)
+    never = log_probs.detach().new_full((samples, width), _NEVER)
     # A blank between two different labels may be jumped over.
     two_back = cat([labels[:, :1] * 0 - 1, labels[:, :1] * 0 - 1, labels], 1)[:, :width]
     jump = (labels != blank) & (labels != two_back) & (place >= 2)

@@ -25,7 +25,7 @@ def _power_average(
     count = 1
     for size in kernel:
         count *= size
-    return (mean.sign() * mean.abs().relu() * count).pow(1.0 / norm_type)
+    return (mean.sign() * mean.abs() * count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(

@@ -150,6 +150,14 @@ def poisson_nll_loss(
     return reduced(losses, reduction_of(reduction, size_average, reduce))
 
 
+def _one_size_is_one(variance: Tensor, input: Tensor) -> bool:
+    """Whether the shapes are equal but for at most one size, which is 1."""
+    if variance.dim() != input.dim():
+        return False
+    other = [own for own, size in zip(variance.shape, input.shape, strict=True) if own != size]
+    return other in ([], [1])
+
+
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -163,7 +171,7 @@ def gaussian_nll_loss(
     Args:
         input: The means.
         target: The truth.
-        var: The variances: one number, `input`'s shape, or that shape with the last size 1 or missing.
+        var: The variances: one number, `input`'s shape, or that shape with one size 1 or the last one missing.
         full: Whether the constant `log(2 pi) / 2` is added.
         eps: The smallest variance.
         reduction: "none", "mean" or "sum".
@@ -179,7 +187,7 @@ def gaussian_nll_loss(
     variance = input.new_full(input.shape, var) if isinstance(var, int | float) else var
     if variance.dim() + 1 == input.dim() and variance.shape == input.shape[:-1]:
         variance = variance.unsqueeze(-1)
-    elif variance.shape != input.shape and not (variance.shape[:-1] == input.shape[:-1] and variance.shape[-1] == 1):
+    elif not _one_size_is_one(variance, input):
         raise ValueError("var is of incorrect size")
     if bool((variance < 0).any()):
         raise ValueError("var has negative entry/entries")

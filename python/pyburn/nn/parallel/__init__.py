@@ -1,0 +1,138 @@
+"""torch.nn.parallel in one process: wrappers that call the module they hold."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyburn.nn.module import Module
+
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+
+
+class DataParallel(Module):
+    """Calls `module`, which computes the whole batch: there is one device to share it with.
+
+    Args:
+        module: The module; its keys in a state dict begin with "module.".
+        device_ids: Accepted for torch's sake.
+        output_device: Accepted for torch's sake.
+        dim: Accepted for torch's sake.
+
+    Example:
+        >>> from pyburn import nn
+        >>> list(nn.DataParallel(nn.Linear(2, 2)).state_dict())
+        ['module.weight', 'module.bias']
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.dim = dim
+        self.module = module
+        self.device_ids: list[Any] = []
+        self.output_device = output_device
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module gives."""
+        return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """Calls `module`; in the one process there is, its gradients are already those of all processes.
+
+    Args:
+        module: The module; its keys in a state dict begin with "module.".
+        device_ids: Accepted for torch's sake, as all others.
+        **kwargs: The other settings of torch's class.
+
+    Example:
+        >>> from pyburn import nn
+        >>> nn.parallel.DistributedDataParallel(nn.Linear(2, 3)).module
+        Linear(in_features=2, out_features=3, bias=True)
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[Any] | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        unknown = set(kwargs) - _SETTINGS
+        if unknown:
+            raise TypeError(f"DistributedDataParallel.__init__: got an unexpected keyword argument {min(unknown)!r}")
+        if not any(parameter.requires_grad for parameter in module.parameters()):
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
+                "gradient."
+            )
+        self.dim = dim
+        self.module = module
+        self.device_ids = None if device_ids is None else list(device_ids)
+        self.output_device = output_device
+        self.process_group = kwargs.get("process_group")
+        self.find_unused_parameters = bool(kwargs.get("find_unused_parameters", False))
+        self.require_backward_grad_sync = True
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module gives."""
+        return self.module(*inputs, **kwargs)
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """A block in which gradients are not shared between processes: there is one."""
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    @contextlib.contextmanager
+    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, **_: Any) -> Iterator[None]:
+        """A block in which processes may have different numbers of batches: there is one."""
+        yield
+
+    def register_comm_hook(self, state: object, hook: Any) -> None:
+        """Nothing: there is no communication to hook into."""
+
+
+_SETTINGS = {
+    "broadcast_buffers",
+    "bucket_cap_mb",
+    "check_reduction",
+    "delay_all_reduce_named_params",
+    "device_mesh",
+    "find_unused_parameters",
+    "forward_sync_buffers",
+    "gradient_as_bucket_view",
+    "init_sync",
+    "mixed_precision",
+    "param_to_hook_all_reduce",
+    "process_group",
+    "skip_all_reduce_unused_params",
+    "static_graph",
+}
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """What `module` gives for the whole batch.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.parallel.data_parallel(pyburn.nn.Identity(), pyburn.ones(1))
+        tensor([1.])
+    """
+    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    return module(*given, **(module_kwargs or {}))
