@@ -22,21 +22,35 @@ LAYERS = [
         "_storage",
         "_typeinfo",
     }
-    | {"_settings", "return_types"},
+    | {"_absent", "_settings", "return_types"},
     {"ops"},
     {"_distribution", "_tensor", "autograd", "tensor"},
     {"cuda", "linalg", "fft", "masked", "signal", "special", "sparse", "distributions", "func", "safetensors", "utils"}
-    | {"_dynamo", "backends", "compiler", "mps", "torch_version", "version", "xpu"},
+    | {
+        "__config__",
+        "_dynamo",
+        "backends",
+        "compiler",
+        "distributed",
+        "export",
+        "futures",
+        "fx",
+        "library",
+        "mps",
+        "multiprocessing",
+        "nested",
+    }
+    | {"overrides", "profiler", "random", "storage", "testing", "torch_version", "types", "version", "xpu"},
     {"nn", "module"},
     {"optim", "lr_scheduler", "serialization"},
-    {"amp", "cpu", "jit"},
+    {"amp", "cpu", "hub", "jit"},
     {"data"},
     {"train"},
     {"keras", "vision", "models", "onnx", "inference", "serve", "compat", "cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # torch's other name of a module stands where that module stands.
-ALIASES = {("cuda", "amp"): "amp", ("utils", "data"): "data"}
+ALIASES = {("cuda", "amp"): "amp", ("utils", "data"): "data", ("utils", "model_zoo"): "hub"}
 
 
 def rank_of(module: tuple[str, ...]) -> int | None:

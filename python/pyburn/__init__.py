@@ -82,10 +82,11 @@ from pyburn._distribution import Distribution as Distribution
 from pyburn._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
 from pyburn import cuda as cuda
 from pyburn import ops as ops
-from pyburn.ops import random as random
+from pyburn import random as random
 
 if _typing.TYPE_CHECKING:
     from pyburn import (
+        __config__ as __config__,
         _dynamo as _dynamo,
         amp as amp,
         backends as backends,
@@ -93,15 +94,30 @@ if _typing.TYPE_CHECKING:
         compiler as compiler,
         cpu as cpu,
         data as data,
+        distributed as distributed,
+        export as export,
+        func as func,
+        futures as futures,
+        fx as fx,
+        hub as hub,
         jit as jit,
+        library as library,
         masked as masked,
         mps as mps,
+        multiprocessing as multiprocessing,
+        nested as nested,
         nn as nn,
+        onnx as onnx,
         optim as optim,
+        overrides as overrides,
+        profiler as profiler,
         safetensors as safetensors,
         serialization as serialization,
         signal as signal,
+        storage as storage,
+        testing as testing,
         torch_version as torch_version,
+        types as types,
         version as version,
         xpu as xpu,
     )
@@ -122,6 +138,9 @@ if _typing.TYPE_CHECKING:
     from pyburn.compiler import (
         compile as compile,
     )
+    from pyburn.func import (
+        vmap as vmap,
+    )
     from pyburn.serialization import (
         load as load,
         save as save,
@@ -137,6 +156,7 @@ __version__ = "0.1.0"
 # Loaded when first named, so that a program that only computes does not pay for layers and optimizers; type checkers
 # find all of them in the list above.
 _LAZY = (
+    "__config__",
     "_dynamo",
     "amp",
     "backends",
@@ -144,15 +164,30 @@ _LAZY = (
     "compiler",
     "cpu",
     "data",
+    "distributed",
+    "export",
+    "func",
+    "futures",
+    "fx",
+    "hub",
     "jit",
+    "library",
     "masked",
     "mps",
+    "multiprocessing",
+    "nested",
     "nn",
+    "onnx",
     "optim",
+    "overrides",
+    "profiler",
     "safetensors",
     "serialization",
     "signal",
+    "storage",
+    "testing",
     "torch_version",
+    "types",
     "version",
     "xpu",
 )
@@ -172,6 +207,7 @@ _LAZY_NAMES = {
     "set_autocast_cache_enabled": "amp",
     "set_autocast_dtype": "amp",
     "set_autocast_enabled": "amp",
+    "vmap": "func",
 }
 
 if not _typing.TYPE_CHECKING:

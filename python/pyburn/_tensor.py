@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor
@@ -73,8 +74,40 @@ def _repr_html_(self: Tensor) -> str:
     return tensor_html(self, _core.get_default_dtype())
 
 
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of this one's dtype and device, from sizes or from data, as torch's old constructors take them.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(1).new([1, 2]), pyburn.ones(1).new(2, 3).shape
+        (tensor([1., 2.]), pyburn.Size([2, 3]))
+    """
+    place = self.device if device is None else device
+    if len(args) == 1 and not isinstance(args[0], int) and type(args[0]).__name__ != "Size":
+        return _core._tensor(args[0], self.dtype, place)
+    return _core._full("new", args or (0,), 0, self.dtype, place)
+
+
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
+    """This tensor as an instance of a subclass of Tensor, over the same memory.
+
+    Example:
+        >>> import pyburn
+        >>> class Named(pyburn.Tensor):
+        ...     pass
+        >>> type(pyburn.ones(1).as_subclass(Named)).__name__
+        'Named'
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError("cls must be a type (not an instance) that inherits from Tensor")
+    made: Tensor = cls._make_subclass(self, self.requires_grad)
+    return made
+
+
 METHODS = (
+    as_subclass,
     backward,
+    new,
     register_hook,
     register_post_accumulate_grad_hook,
     __repr__,
@@ -83,3 +116,10 @@ METHODS = (
 
 for _method in METHODS:
     setattr(Tensor, _method.__name__, _method)
+
+# What torch asks about devices that are not here, and about names that tensors do not have.
+_ABSENT = ("is_hpu", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized")
+for _name in (*_ABSENT, "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu"):
+    if not hasattr(Tensor, _name):
+        setattr(Tensor, _name, False)
+setattr(Tensor, "name", None)  # noqa: B010

@@ -1,5 +1,7 @@
 """Automatic differentiation: backward passes, grad modes, functions with a backward of their own, checks."""
 
+import importlib as _importlib
+
 from pyburn.autograd import functional, graph
 from pyburn.autograd.engine import backward, detect_anomaly, grad, set_detect_anomaly
 from pyburn.autograd.function import Function, once_differentiable
@@ -12,10 +14,12 @@ from pyburn.autograd.grad_mode import (
     set_grad_enabled,
 )
 from pyburn.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from pyburn.autograd.variable import Variable
 
 __all__ = [
     "Function",
     "GradcheckError",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",
@@ -32,3 +36,9 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "profiler":
+        return _importlib.import_module("pyburn.autograd.profiler")
+    raise AttributeError(f"module 'pyburn.autograd' has no attribute '{name}'")

@@ -6,8 +6,8 @@ from pyburn.utils import checkpoint
 
 __all__ = ["checkpoint"]
 
-# Loaded when first named: `data` stands above this layer.
-_LAZY = ("data",)
+# Loaded when first named: some stand above this layer, and most programs need none of them.
+_LAZY = ("_pytree", "benchmark", "cpp_extension", "data", "dlpack", "model_zoo", "tensorboard")
 
 
 def __getattr__(name: str) -> object:

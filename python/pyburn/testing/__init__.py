@@ -1,0 +1,188 @@
+"""torch.testing: assertions about tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyburn import _core, ops
+from pyburn._core import Tensor
+
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
+
+# By dtype, what torch allows: relative, absolute.
+_TOLERANCES: dict[_core.dtype, tuple[float, float]] = {
+    _core.float16: (1e-3, 1e-5),
+    _core.bfloat16: (1.6e-2, 1e-5),
+    _core.float32: (1.3e-6, 1e-5),
+    _core.float64: (1e-7, 1e-7),
+    _core.complex64: (1.3e-6, 1e-5),
+    _core.complex128: (1e-7, 1e-7),
+}
+
+
+class _Rules:
+    """What two values are compared by."""
+
+    def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, msg: Any, **checks: bool) -> None:
+        if (rtol is None) != (atol is None):
+            raise ValueError("rtol and atol must both be specified or both be unspecified")
+        self.rtol, self.atol, self.equal_nan, self.msg = rtol, atol, equal_nan, msg
+        self.checks = checks
+
+    def fail(self, text: str, path: str) -> None:
+        """Raises with the text, or with the caller's own."""
+        where = f"{text}\n\nThe failure occurred for item {path}" if path else text
+        raise AssertionError(self.msg(where) if callable(self.msg) else self.msg or where)
+
+    def tolerances(self, *dtypes: _core.dtype) -> tuple[float, float]:
+        """The given ones, or those of the coarser dtype."""
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        known = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
+        return max(pair[0] for pair in known), max(pair[1] for pair in known)
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Nothing; raises when two tensors, numbers or containers of them differ by more than the tolerance.
+
+    Raises:
+        AssertionError: They differ; the text says by how much and where.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.testing.assert_close(pyburn.tensor([1.0]), pyburn.tensor([1.0 + 1e-7]))
+    """
+    rules = _Rules(rtol, atol, equal_nan, msg, device=check_device, dtype=check_dtype, stride=check_stride)
+    _compare(actual, expected, rules, "")
+
+
+def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        if set(actual) != set(expected):
+            rules.fail(f"The keys of the mappings do not match:\n{set(actual) ^ set(expected)}", path)
+        for key in expected:
+            _compare(actual[key], expected[key], rules, f"{path}[{key!r}]")
+    elif _is_sequence(actual) and _is_sequence(expected):
+        if len(actual) != len(expected):
+            rules.fail(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path)
+        for number, pair in enumerate(zip(actual, expected)):
+            _compare(*pair, rules, f"{path}[{number}]")
+    elif isinstance(actual, str) or actual is None:
+        if actual != expected:
+            rules.fail(f"{actual!r} is not equal to {expected!r}", path)
+    else:
+        _compare_tensors(_tensor(actual, rules), _tensor(expected, rules), rules, path)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _tensor(value: Any, rules: _Rules) -> Tensor:
+    try:
+        return value if isinstance(value, Tensor) else ops.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"No comparison pair was able to handle inputs of type {type(value)}") from None
+
+
+def _compare_tensors(actual: Tensor, expected: Tensor, rules: _Rules, path: str) -> None:
+    if actual.shape != expected.shape:
+        rules.fail(f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.", path)
+    for name in ("device", "dtype"):
+        ours, theirs = getattr(actual, name), getattr(expected, name)
+        if rules.checks[name] and ours != theirs:
+            rules.fail(f"The values for attribute '{name}' do not match: {ours} != {theirs}.", path)
+    if rules.checks["stride"] and actual.stride() != expected.stride():
+        rules.fail(f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.", path)
+    rtol, atol = rules.tolerances(actual.dtype, expected.dtype)
+    common = _core.promote_types(actual.dtype, expected.dtype)
+    ours, theirs = actual.detach().cpu().to(common), expected.detach().cpu().to(common)
+    near = ops.isclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=rules.equal_nan)
+    if not bool(near.all()):
+        rules.fail(_difference(ours, theirs, near, rtol, atol), path)
+
+
+def _difference(ours: Tensor, theirs: Tensor, near: Tensor, rtol: float, atol: float) -> str:
+    wrong, total = int((~near).sum()), near.numel()
+    wide = _core.float64 if not ours.is_complex() else _core.complex128
+    gap = (ours.to(wide) - theirs.to(wide)).abs()
+    relative = gap / theirs.to(wide).abs()
+    kind = "Tensor-likes are not close!" if rtol or atol else "Tensor-likes are not equal!"
+    return (
+        f"{kind}\n\nMismatched elements: {wrong} / {total} ({100 * wrong / total:.1f}%)\n"
+        f"Greatest absolute difference: {gap.amax().item()} (up to {atol} allowed)\n"
+        f"Greatest relative difference: {relative.amax().item()} (up to {rtol} allowed)"
+    )
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """Nothing; as `assert_close` without a look at dtypes and devices, under torch's older name."""
+    assert_close(
+        _tensor(actual, _Rules(None, None, True, None)),
+        _tensor(expected, _Rules(None, None, True, None)),
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=False,
+        check_dtype=False,
+        msg=msg or None,
+    )
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: _core.dtype,
+    device: Any = "cpu",
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor of uniform random values in [low, high); by default [-9, 9), for uint8 [0, 10), for bool 0 or 1.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.testing.make_tensor(2, 3, dtype=pyburn.float32).shape
+        pyburn.Size([2, 3])
+    """
+    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    first, last = _bounds(dtype, low, high)
+    if dtype == _core.bool:
+        made = ops.randint(0, 2, sizes).to(dtype)
+    elif dtype.is_floating_point:
+        made = (ops.rand(sizes, dtype=_core.float64) * (last - first) + first).to(dtype)
+    else:
+        made = ops.randint(int(first), int(last), sizes).to(dtype)
+    if exclude_zero:
+        made = ops.where(made == 0, ops.ones_like(made), made)
+    if noncontiguous and made.numel() > 1:
+        made = ops.repeat_interleave(made, 2, dim=-1)[..., ::2]
+    return made.to(device).requires_grad_(requires_grad)
+
+
+def _bounds(dtype: _core.dtype, low: float | None, high: float | None) -> tuple[float, float]:
+    default = (0.0, 10.0) if dtype in (_core.uint8, _core.uint16, _core.uint32, _core.uint64) else (-9.0, 9.0)
+    return default[0] if low is None else low, default[1] if high is None else high

@@ -1,0 +1,7 @@
+"""torch.utils.model_zoo: an old name of what is now in `hub`."""
+
+from pyburn.hub import load_state_dict_from_url
+
+__all__ = ["load_url"]
+
+load_url = load_state_dict_from_url
