@@ -5,6 +5,7 @@ import inspect
 import pyburn
 import pytest
 import torch
+import torch.nn.utils.parametrizations
 
 # Helpers of torch's own code, which are not functions of tensors.
 INTERNAL = {
@@ -21,6 +22,18 @@ INTERNAL = {
 # There, but they raise: they need number formats of certain GPUs.
 RAISE = ["grouped_mm", "scaled_addmm", "scaled_addmm_", "scaled_grouped_mm", "scaled_mm"]
 OLDER = {"Container", "clip_grad_norm"}
+# Need a matrix exponential and QR: not there yet.
+MISSING = {"orthogonal"}
+
+PATHS = [
+    "nn",
+    "nn.functional",
+    "nn.init",
+    "nn.utils",
+    "nn.utils.parametrizations",
+    "nn.utils.parametrize",
+    "nn.utils.rnn",
+]
 
 
 def public(module):
@@ -41,13 +54,16 @@ def at(path):
     return value
 
 
-@pytest.mark.parametrize("path", ["nn", "nn.functional", "nn.init", "nn.utils.rnn"])
+@pytest.mark.parametrize(
+    "path",
+    ["nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrizations", "nn.utils.parametrize"],
+)
 def test_every_public_name_is_there(path):
     theirs = torch
     for part in path.split("."):
         theirs = getattr(theirs, part)
     missing = [name for name in public(theirs) if not hasattr(at(path), name)]
-    assert sorted(set(missing) - INTERNAL - OLDER) == []
+    assert sorted(set(missing) - INTERNAL - OLDER - MISSING) == []
 
 
 def test_functions_take_the_same_arguments():

@@ -110,3 +110,20 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
         for parameter in _listed(parameters):
             if parameter.grad is not None:
                 parameter.grad.clamp_(-clip_value, clip_value)
+
+
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """`clip_grad_norm_` under the older name.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.utils.clip_grad_norm([], 1.0)
+        tensor(0.)
+    """
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
