@@ -9,10 +9,33 @@ from typing import Any, TypeVar
 
 from pyburn._core import Tensor, bfloat16, device, dtype, float16, float32, float64
 from pyburn.autograd import no_grad
+from pyburn.nn import _global_hooks as everywhere
+from pyburn.nn._global_hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from pyburn.nn._hooks import BackwardTaps, RemovableHandle
 from pyburn.nn._state import State
 from pyburn.nn._where import say_where
 from pyburn.nn.parameter import Buffer, Parameter
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 T = TypeVar("T", bound="Module")
 
@@ -60,34 +83,45 @@ class Module(State):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What `forward` gives, with the hooks run around it."""
         try:
-            if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or self._backward_pre_hooks:
+            if (
+                self._forward_pre_hooks
+                or self._forward_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or everywhere.around_calls()
+            ):
                 return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs)
         except Exception as error:
             say_where(self, error)
             raise
 
+    _call_impl = __call__
+
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()
         try:
             args, kwargs = self._run_pre_hooks(args, kwargs)
             taps = None
-            if self._backward_hooks or self._backward_pre_hooks:
-                taps = BackwardTaps(self, [*self._backward_hooks.values()], [*self._backward_pre_hooks.values()])
+            after = [*everywhere.BACKWARD.values(), *self._backward_hooks.values()]
+            before = [*everywhere.BACKWARD_PRE.values(), *self._backward_pre_hooks.values()]
+            if after or before:
+                taps = BackwardTaps(self, after, before)
                 args = taps.tap_inputs(args)
             result = self.forward(*args, **kwargs)
-            for id, hook in [*self._forward_hooks.items()]:
+            for id, hook in [*everywhere.FORWARD.items(), *self._forward_hooks.items()]:
                 called.add(id)
                 result = self._run_forward_hook(id, hook, args, kwargs, result)
             return result if taps is None else taps.tap_outputs(result)
         except Exception:
-            for id, hook in [*self._forward_hooks.items()]:
-                if id in self._forward_hooks_always_called and id not in called:
+            for id, hook in [*everywhere.FORWARD.items(), *self._forward_hooks.items()]:
+                always = id in self._forward_hooks_always_called or id in everywhere.ALWAYS_CALLED
+                if always and id not in called:
                     self._run_forward_hook(id, hook, args, kwargs, None)
             raise
 
     def _run_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        for id, hook in [*self._forward_pre_hooks.items()]:
+        for id, hook in [*everywhere.FORWARD_PRE.items(), *self._forward_pre_hooks.items()]:
             if id in self._forward_pre_hooks_with_kwargs:
                 changed = hook(self, args, kwargs)
                 if changed is None:
@@ -106,7 +140,7 @@ class Module(State):
     def _run_forward_hook(
         self, id: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> Any:
-        if id in self._forward_hooks_with_kwargs:
+        if id in self._forward_hooks_with_kwargs or id in everywhere.WITH_KWARGS:
             changed = hook(self, args, kwargs, result)
         else:
             changed = hook(self, args, result)
@@ -198,6 +232,8 @@ class Module(State):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                 f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
+        if everywhere.PARAMETER_REGISTRATION:
+            param = everywhere.registered(everywhere.PARAMETER_REGISTRATION, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -227,6 +263,8 @@ class Module(State):
             raise TypeError(
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
+        if everywhere.BUFFER_REGISTRATION:
+            tensor = everywhere.registered(everywhere.BUFFER_REGISTRATION, self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -243,6 +281,11 @@ class Module(State):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
+        self._put_module(name, module)
+
+    def _put_module(self, name: str, module: Module | None) -> None:
+        if everywhere.MODULE_REGISTRATION:
+            module = everywhere.registered(everywhere.MODULE_REGISTRATION, self, name, module)
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
@@ -282,7 +325,7 @@ class Module(State):
             if "_modules" not in own:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_parameters", "_buffers")
-            self._modules[name] = value
+            self._put_module(name, value)
         elif name in own.get("_modules", ()):
             self._check_none(name, value, "child module", "torch.nn.Module or None expected")
             self._modules[name] = None
@@ -415,6 +458,10 @@ class Module(State):
         """This module, moved where `Tensor.cuda` moves a tensor."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
+    def xpu(self: T, device: int | device | None = None) -> T:
+        """This module, moved where `Tensor.cuda` moves a tensor."""
+        return self.cuda(device)
+
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
         """This module on `device` with tensors of the same shapes whose values are arbitrary."""
         return self._apply(lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse)
@@ -452,10 +499,14 @@ class Module(State):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Nothing; each parameter's `.grad` is None, or zero when `set_to_none` is false."""
         for parameter in self.parameters():
-            if set_to_none or parameter.grad is None:
+            grad = parameter.grad
+            if set_to_none or grad is None:
                 parameter.grad = None
+            elif grad.grad_fn is not None:
+                parameter.grad = grad.detach().zero_()
             else:
-                parameter.grad = parameter.grad.detach().zero_()
+                with no_grad():
+                    grad.zero_()
 
     def _get_name(self) -> str:
         return builtins.type(self).__name__
