@@ -206,10 +206,10 @@ def _direction(state: dict[str, Any], gradient: Tensor, history_size: int) -> Te
     direction: Tensor = gradient.neg()
     for i in range(len(changes) - 1, -1, -1):
         weights[i] = steps[i].dot(direction) * inverse[i]
-        direction = direction - changes[i] * weights[i]
+        direction.add_(changes[i], alpha=-weights[i].item())
     direction = direction * state["H_diag"]
     for i in range(len(changes)):
-        direction = direction + steps[i] * (weights[i] - changes[i].dot(direction) * inverse[i])
+        direction.add_(steps[i], alpha=(weights[i] - changes[i].dot(direction) * inverse[i]).item())
     return direction
 
 

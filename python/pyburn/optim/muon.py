@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from pyburn._core import Tensor, bfloat16
-from pyburn.ops import addmm, zeros_like
+from pyburn._core import Tensor, bfloat16, float32
+from pyburn.ops import zeros_like
 from pyburn.optim.optimizer import Stepping, check_settings
 
 _ADJUSTMENTS = ("original", "match_rms_adamw", "spectral_unclamped")
@@ -84,20 +84,24 @@ class Muon(Stepping):
 
 
 def orthogonalized(grad: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
-    """`grad` with its singular values brought near one, in bfloat16, by a polynomial of its Gram matrix."""
+    """`grad` with its singular values brought near one, as precise as bfloat16, by a polynomial of its Gram matrix."""
     if steps >= 100:
         raise ValueError("Muon: the number of Newton-Schulz steps must be less than 100.")
     if len(coefficients) != 3:
         raise ValueError("Muon: ns_coefficients must be a tuple of exactly 3 values.")
     a, b, c = coefficients
     tall = grad.shape[0] > grad.shape[1]
-    matrix = grad.to(bfloat16)
-    matrix = matrix.t() if tall else matrix
-    matrix = matrix / matrix.norm().clamp(min=eps)
+    matrix = _rounded(grad.t() if tall else grad)
+    matrix = _rounded(matrix / _rounded(matrix.norm()).clamp(min=eps))
     for _ in range(steps):
-        gram = matrix @ matrix.t()
-        matrix = addmm(matrix, addmm(gram, gram, gram, beta=b, alpha=c), matrix, beta=a)
+        gram = _rounded(matrix @ matrix.t())
+        matrix = _rounded(a * matrix + _rounded(b * gram + c * (gram @ gram)) @ matrix)
     return matrix.t() if tall else matrix
+
+
+def _rounded(x: Tensor) -> Tensor:
+    """`x` as bfloat16 holds it; sums are taken in float32, as torch's bfloat16 products do."""
+    return x.to(bfloat16).to(float32)
 
 
 def _rate_for(rows: int, columns: int, adjustment: str | None) -> float:

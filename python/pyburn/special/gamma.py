@@ -1,0 +1,233 @@
+"""Functions around the gamma function: incomplete ones, zeta, and the multivariate one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pyburn._core import Tensor, float64
+from pyburn.autograd import Function, no_grad
+from pyburn.ops._methods import write_out
+from pyburn.special._wide import pair, select
+
+__all__ = ["gammainc", "gammaincc", "multigammaln", "zeta"]
+
+_MOST = 20000
+
+
+def _prefactor(a: Tensor, x: Tensor) -> Tensor:
+    """`x^a exp(-x) / Gamma(a + 1)`; of large `a` without the difference of large numbers."""
+    plain = (a * x.log() - x - (a + 1).lgamma()).exp()
+    large = a.clamp(min=20)
+    ratio = (x - large) / large
+    # Stirling's series of Gamma(a + 1) = sqrt(2 pi a) (a / e)^a exp(1 / (12 a) - ...).
+    i = 1 / large
+    rest = i / 12 - i**3 / 360 + i**5 / 1260 - i**7 / 1680
+    near = large * (ratio.clamp(min=-1 + 1e-300).log1p() - ratio)
+    stirling = (near - rest).exp() / (2 * math.pi * large).sqrt()
+    return select(a > 20, stirling, plain)
+
+
+def _lower_series(a: Tensor, x: Tensor) -> Tensor:
+    """P(a, x) by its power series, for `x` that is not far above `a`."""
+    term = x * 0 + 1
+    total = term
+    for n in range(1, _MOST):
+        term = term * x / (a + n)
+        total = total + term
+        if n % 8 == 0 and not bool((term > total * 1e-17).any()):
+            break
+    return total * _prefactor(a, x)
+
+
+def _upper_fraction(a: Tensor, x: Tensor) -> Tensor:
+    """Q(a, x) by Legendre's continued fraction (Lentz's algorithm), for `x` above `a`."""
+    tiny = 1e-300
+    b = x + 1 - a
+    c = b * 0 + 1 / tiny
+    d = 1 / b
+    h = d
+    for n in range(1, _MOST):
+        factor = -n * (n - a)
+        b = b + 2
+        d = factor * d + b
+        d = 1 / d.masked_fill(d.abs() < tiny, tiny)
+        c = b + factor / c
+        c = c.masked_fill(c.abs() < tiny, tiny)
+        change = d * c
+        h = h * change
+        if n % 8 == 0 and not bool(((change - 1).abs() > 1e-16).any()):
+            break
+    return h * _prefactor(a, x) * a
+
+
+def _incomplete(a: Tensor, x: Tensor, upper: bool) -> Tensor:
+    """P(a, x) or Q(a, x), in double precision."""
+    regular = (a > 0) & (x > 0) & a.isfinite() & x.isfinite()
+    a_, x_ = a.masked_fill(~regular, 1.0), x.masked_fill(~regular, 1.0)
+    series = x_ <= a_ + 1
+    p = _lower_series(select(series, a_, 1.0), select(series, x_, 1.0))
+    q = _upper_fraction(select(series, 1.0, a_), select(series, 3.0, x_))
+    lower = select(series, p, 1 - q)
+    result = 1 - lower if upper else lower
+    result = select(series, result, q) if upper else result
+    # What is left: x = 0, a = 0 and infinities.
+    edge = select((x > 0) & (a == 0), 1.0, 0.0)
+    edge = select(x.isinf(), 1.0, edge)
+    edge = select(a.isinf(), 0.0, edge)
+    bad = (a < 0) | (x < 0) | a.isnan() | x.isnan() | ((a == 0) & (x == 0)) | (a.isinf() & x.isinf())
+    edge = select(bad, math.nan, 1 - edge if upper else edge)
+    return select(regular, result, edge)
+
+
+class _Incomplete(Function):
+    """Has a gradient with respect to `x`; torch has none with respect to `a` either."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, x: Tensor, upper: bool) -> Tensor:
+        ctx.upper = upper
+        ctx.save_for_backward(a, x)
+        result = _incomplete(a.to("cpu", float64), x.to("cpu", float64), upper)
+        return result.to(x.device, x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        a, x = ctx.saved_tensors
+        if ctx.needs_input_grad[0]:
+            raise NotImplementedError(
+                "the derivative of gammainc and gammaincc with respect to their first argument is not there; "
+                "detach it, or use Gamma(...).rsample() for gradients of samples."
+            )
+        density = (-x + (a - 1) * x.log() - a.lgamma()).exp()
+        return None, -grad * density if ctx.upper else grad * density, None
+
+
+def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularised lower incomplete gamma function.
+
+    Args:
+        input: The shape, not negative.
+        other: Up to where the integral goes, not negative.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.special.gammainc(pyburn.tensor([1.0]), pyburn.tensor([1.0]))
+        tensor([0.6321])
+    """
+    a, x = pair(input, other, "gammainc")
+    return write_out(out, _Incomplete.apply(a, x, False))
+
+
+def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The regularised upper incomplete gamma function; arguments as `gammainc`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.special.gammaincc(pyburn.tensor([1.0]), pyburn.tensor([1.0]))
+        tensor([0.3679])
+    """
+    a, x = pair(input, other, "gammaincc")
+    return write_out(out, _Incomplete.apply(a, x, True))
+
+
+# B_2j / (2 j)!, the coefficients of the Euler-Maclaurin formula.
+_EULER_MACLAURIN = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+    43867 / 5109094217170944000,
+)
+
+
+@no_grad()
+def _zeta(s: Tensor, q: Tensor) -> Tensor:
+    """The Hurwitz zeta function in double precision: some terms, and the Euler-Maclaurin formula for the rest."""
+    negative = q <= 0
+    whole = q == q.floor()
+    odd = negative & ~whole & (s != s.floor())
+    valid = (s > 1) & ~(negative & whole) & ~odd & s.isfinite() & q.isfinite()
+    s_, q_ = s.masked_fill(~valid, 2.0), q.masked_fill(~valid, 1.0)
+    lowest = q_.amin().item() if q_.numel() else 1.0
+    count = 10 + min(_MOST, max(0, math.ceil(-lowest)))
+    total = q_ * 0
+    for k in range(count):
+        total = total + (q_ + k).pow(-s_)
+    w = q_ + count
+    power = w.pow(-s_)
+    total = total + power * w / (s_ - 1) + 0.5 * power
+    rising, below = s_, w
+    for j, coefficient in enumerate(_EULER_MACLAURIN):
+        total = total + coefficient * rising * power / below
+        rising = rising * (s_ + 2 * j + 1) * (s_ + 2 * j + 2)
+        below = below * w * w
+    edge = select((s == 1) | ((s > 1) & negative & whole), math.inf, math.nan)
+    edge = select(s.isinf() & (s > 0) & (q == 1), 1.0, edge)
+    return select(valid, total, select((q.isinf()) & (q > 0) & (s > 1), 0.0, edge))
+
+
+class _Zeta(Function):
+    """Has a gradient with respect to the second argument, as torch's."""
+
+    @staticmethod
+    def forward(ctx: Any, s: Tensor, q: Tensor) -> Tensor:
+        ctx.save_for_backward(s, q)
+        return _zeta(s.to("cpu", float64), q.to("cpu", float64)).to(q.device, q.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        s, q = ctx.saved_tensors
+        if ctx.needs_input_grad[0]:
+            raise NotImplementedError(
+                "the derivative of zeta with respect to its first argument is not there; detach it."
+            )
+        return None, grad * -s * zeta(s + 1.0, q)
+
+
+def zeta(input: Tensor | float, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:
+    """The Hurwitz zeta function, the sum of `(k + q) ** -x` over all `k` from 0 on.
+
+    Args:
+        input: The exponent `x`.
+        other: What is added, `q`; 1 gives Riemann's zeta function.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.special.zeta(pyburn.tensor([2.0]), 1.0)
+        tensor([1.6449])
+    """
+    s, q = pair(input, other, "zeta")
+    return write_out(out, _Zeta.apply(s, q))
+
+
+def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `p`.
+
+    Args:
+        input: Numbers above `(p - 1) / 2`.
+        p: The dimension.
+        out: A tensor to write the result into.
+
+    Raises:
+        RuntimeError: `p` is below 1.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.special.multigammaln(pyburn.tensor([2.0]), 2)
+        tensor([0.4516])
+    """
+    if p < 1:
+        raise RuntimeError("mvlgamma: p has to be greater than or equal to 1")
+    from pyburn.special._wide import floating
+
+    x = floating(input)
+    total = x * 0 + p * (p - 1) / 4 * math.log(math.pi)
+    for j in range(p):
+        total = total + (x - j / 2).lgamma()
+    return write_out(out, total)
