@@ -16,6 +16,7 @@ pub struct Elements {
 
 // SAFETY: the storage is held; kernels write disjoint elements of results that nobody else has seen yet.
 unsafe impl Send for Elements {}
+// SAFETY: as for Send.
 unsafe impl Sync for Elements {}
 
 impl Elements {

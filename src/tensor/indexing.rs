@@ -414,7 +414,7 @@ fn combined(given: &[(usize, &Tensor)], shape: &[usize], common: &[usize]) -> Re
     Ok(out)
 }
 
-fn kept<'a>(source: &'a Indices) -> Vec<&'a Tensor> {
+fn kept(source: &Indices) -> Vec<&Tensor> {
     // Masks are turned into coordinates at once, so a later write to them does no harm.
     source.iter().flatten().filter(|index| !is_mask(index)).collect()
 }
