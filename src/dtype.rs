@@ -106,6 +106,23 @@ impl DType {
         self.kind() == Kind::Complex
     }
 
+    /// The type of the parts of a complex type; a real type itself.
+    pub fn real(self) -> Self {
+        match self {
+            Self::C64 => Self::F32,
+            Self::C128 => Self::F64,
+            other => other,
+        }
+    }
+
+    /// The complex type whose parts are of this type, or can hold its values.
+    pub fn complex(self) -> Self {
+        match self {
+            Self::F64 | Self::C128 => Self::C128,
+            _ => Self::C64,
+        }
+    }
+
     /// Whether gradients can flow through values of this type.
     pub fn is_differentiable(self) -> bool {
         matches!(self.kind(), Kind::Float | Kind::Complex)
@@ -132,6 +149,7 @@ impl DType {
 
     /// burn's name for the type as the CPU stores it.
     pub fn burn(self) -> Result<BurnDType> {
+        // The one place that says what burn may see of the CPU's memory.
         Ok(match self {
             Self::Bool => BurnDType::Bool(BoolStore::Native),
             Self::U8 => BurnDType::U8,
@@ -147,7 +165,7 @@ impl DType {
             Self::U32 => BurnDType::U32,
             Self::U64 => BurnDType::U64,
             Self::C64 | Self::C128 => {
-                return error::dtype(format!("{} tensors have no burn kernels", self.name()));
+                return error::dtype(format!("this op is not implemented for '{}'", self.name()));
             }
         })
     }
@@ -303,20 +321,11 @@ impl PyDType {
     }
 
     fn to_real<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
-        let real = match self.0 {
-            DType::C64 => DType::F32,
-            DType::C128 => DType::F64,
-            other => other,
-        };
-        object(py, real)
+        object(py, self.0.real())
     }
 
     fn to_complex<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
-        let complex = match self.0 {
-            DType::F64 | DType::C128 => DType::C128,
-            _ => DType::C64,
-        };
-        object(py, complex)
+        object(py, self.0.complex())
     }
 }
 
@@ -335,6 +344,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
         for (class, dtype) in [
             (py.get_type::<pyo3::types::PyBool>(), DType::Bool),
             (py.get_type::<pyo3::types::PyFloat>(), DType::F64),
+            (py.get_type::<pyo3::types::PyComplex>(), DType::C128),
             (py.get_type::<pyo3::types::PyInt>(), DType::I64),
         ] {
             if object.is(&class) {

@@ -23,7 +23,7 @@ class Case:
     Args:
         array: numpy array (any strides), nested list, or a torch tensor.
         dtype: Name of the dtype to convert to; None keeps the array's (nested lists: torch's default).
-        requires_grad: Whether gradients are compared for it; None means for floats.
+        requires_grad: Whether gradients are compared for it; None means for floats and complex numbers.
     """
 
     def __init__(self, array: Any, dtype: str | None = None, requires_grad: bool | None = None) -> None:
@@ -44,7 +44,7 @@ class Case:
             self.strides = list(values.contiguous().stride())
         else:
             torch.as_strided(self.flat, self.shape, strides).copy_(values)
-        differentiable = values.dtype.is_floating_point
+        differentiable = values.dtype.is_floating_point or values.dtype.is_complex
         self.requires_grad = differentiable if requires_grad is None else requires_grad and differentiable
 
     def torch(self, requires_grad: bool = False) -> torch.Tensor:
@@ -101,8 +101,9 @@ class Judge:
 
     def tolerance(self, dtype: torch.dtype) -> tuple[float, float]:
         defaults = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5)}
-        rtol, atol = defaults.get(dtype, (1e-7, 1e-7) if dtype.is_floating_point else (0.0, 0.0))
-        wider = 1.0 if self.device == "cpu" or not dtype.is_floating_point else 10.0
+        inexact = dtype.is_floating_point or dtype.is_complex
+        rtol, atol = defaults.get(dtype.to_real(), (1e-7, 1e-7) if inexact else (0.0, 0.0))
+        wider = 1.0 if self.device == "cpu" or not inexact else 10.0
         return (
             rtol * wider if self.rtol is None else self.rtol,
             atol * wider if self.atol is None else self.atol,
@@ -172,7 +173,7 @@ def check_op(
     Args:
         fn: Called as `fn(lib, *inputs)`; it must not keep state between calls.
         *args: numpy arrays, nested lists or `Case` become tensors of each library; anything else is passed on.
-        grad: Whether to compare gradients of every float input, by random cotangents.
+        grad: Whether to compare gradients of every float or complex input, by random cotangents.
         gradgrad: Whether to compare second derivatives too.
         dtypes: Names of dtypes; float inputs (not integer or bool ones, which are indices and masks) are converted
             to each in turn.
@@ -196,6 +197,8 @@ def as_case(arg: Any, dtype: str | None, device: str) -> Any:
     if not isinstance(arg, (Case, np.ndarray, torch.Tensor, list)):
         return arg
     case = arg if isinstance(arg, Case) else Case(arg)
+    if case.flat.dtype.is_complex and dtype in ("float32", "float64"):
+        return Case(case.torch(), f"complex{2 * int(dtype[-2:])}", None if case.requires_grad else False)
     if case.flat.dtype.is_floating_point:
         wanted = dtype or ("float32" if device != "cpu" and case.flat.dtype == torch.float64 else None)
         if wanted is not None:
@@ -247,7 +250,10 @@ def second_order(judge: Judge, first: tuple[list[Any], list[Any]], wanted: tuple
 
 
 def random_like(tensor: torch.Tensor, seed: int) -> torch.Tensor:
-    values = np.random.default_rng(seed).standard_normal(tuple(tensor.shape))
+    generator = np.random.default_rng(seed)
+    values = generator.standard_normal(tuple(tensor.shape))
+    if tensor.dtype.is_complex:
+        values = values + 1j * generator.standard_normal(tuple(tensor.shape))
     return torch.tensor(values).to(tensor.dtype)
 
 

@@ -24,7 +24,7 @@ HEADER = '''"""Generated from the built extension by `make stub`; edit tools/mak
 
 from builtins import bool as _bool
 from builtins import bytes as _bytes
-from builtins import complex as _complex
+from builtins import complex as _complex_number
 from builtins import float as _float
 from builtins import int as _int
 from builtins import type as _type
@@ -34,7 +34,7 @@ from typing import Any, Literal, Self, TypeAlias, final
 from pyburn._size import Size as _Size
 from typing_extensions import disjoint_base
 {imports}
-_Number: TypeAlias = _bool | _int | _float | _complex
+_Number: TypeAlias = _bool | _int | _float | _complex_number
 _Dim: TypeAlias = _int | Sequence[_int]
 _DType: TypeAlias = "dtype"
 _DeviceType: TypeAlias = "device"
@@ -109,7 +109,7 @@ RETURNS = by_name(
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
         "_bool": "__bool__ __contains__ allclose can_cast equal is_inference",
         "_bytes": "_bytes",
-        "_complex": "__complex__",
+        "_complex_number": "__complex__",
         "_float": "__float__",
         "_int": (
             "__hash__ __index__ __int__ __len__ _storage_nbytes _storage_ptr data_ptr dim element_size get_num_threads "
@@ -146,12 +146,12 @@ PROPERTIES = by_name(
         "tuple[tuple[Node | None, _int], ...]": "next_functions",
     }
 )
-SETTABLE = {"data", "grad", "requires_grad", "_backward_hooks", "_size_class"}
+SETTABLE = {"data", "grad", "imag", "real", "requires_grad", "_backward_hooks", "_size_class"}
 COMPARISONS = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"}
 INHERITED = {"__all__", "__delattr__", "__dict__", "__doc__", "__file__", "__getattribute__", "__loader__"} | {
     *("__module__", "__name__", "__package__", "__spec__", "__weakref__")
 }
-ALIASES = {int: "_int", bool: "_bool", float: "_float", complex: "_complex", bytes: "_bytes", type: "_type"}
+ALIASES = {int: "_int", bool: "_bool", float: "_float", complex: "_complex_number", bytes: "_bytes", type: "_type"}
 
 
 class Stub:

@@ -24,6 +24,7 @@ __all__ = ["load", "load_file", "metadata", "save", "save_file"]
 # The reference implementation's limit: a real header is a few kilobytes.
 _MAX_HEADER = 100_000_000
 _NAMES = {
+    "complex64": "C64",
     "float64": "F64",
     "float32": "F32",
     "float16": "F16",

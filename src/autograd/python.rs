@@ -289,6 +289,13 @@ fn root(index: usize, tensor: &Tensor, grad: Option<Tensor>) -> Result<(Edge, Te
             ));
         }
         Some(grad) => grad,
+        None if tensor.dtype().is_complex() => {
+            return error::runtime(format!(
+                "grad can be implicitly created only for real scalar outputs but got {}; name the part with .real, or \
+                 use .abs()",
+                tensor.dtype().name()
+            ));
+        }
         None if tensor.numel() == 1 => {
             crate::ops::creation::full(&tensor.shape(), 1.0.into(), tensor.dtype(), tensor.device())?
         }

@@ -66,11 +66,13 @@ pub fn regenerate(tensor: &Tensor) {
     let version = tensor.version();
     let edge = {
         let _on = grad_mode(true);
-        let (from, to) = (base.geometry(), tensor.geometry());
+        let (from, to, dtype) = (base.geometry(), tensor.geometry(), base.dtype());
         let scratch = tensor.detached();
         match Record::new("AsStridedBackward0", &[&base]) {
             Some(record) => {
-                record.finish(&scratch, move |c| grads([Some(ops::strided::accumulate(&c.grad()?, &from, &to)?)]));
+                record.finish(&scratch, move |c| {
+                    grads([Some(ops::strided::accumulate_as(dtype, &c.grad()?, &from, &to)?)])
+                });
                 scratch.meta().read_recursive().grad_fn.clone()
             }
             None => None,
@@ -91,15 +93,13 @@ pub fn base_edge(base: &Tensor, value: &Tensor, to: &Geometry) -> Result<Option<
     let from = base.geometry();
     let to = to.clone();
     let scratch = base.detached();
+    let dtype = value.dtype();
     if let Some(record) = Record::new("CopySlices", &[base, value]) {
         record.finish(&scratch, move |c| {
             let grad = c.grad()?;
             grads([
-                c.when(0, || {
-                    let zeros = ops::creation::zeros(&to.shape, grad.dtype(), grad.device())?;
-                    ops::strided::scatter(&grad, &zeros, &from, &to)
-                })?,
-                c.when(1, || ops::strided::gather(&grad, &from, &to))?,
+                c.when(0, || ops::strided::cleared_as(dtype, &grad, &from, &to))?,
+                c.when(1, || ops::strided::gather_as(dtype, &grad, &from, &to))?,
             ])
         });
     }

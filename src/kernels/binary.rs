@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
+use super::complex;
 use super::number::{Integer, Number, with_bits, with_integer, with_number};
 use super::pointwise::{Strided, map2, map2_costly};
 use crate::dtype::DType;
@@ -65,7 +66,7 @@ pub struct Places<'a> {
 
 /// Writes `op(a, b)` to `out`; all three hold elements of `dtype`.
 pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()> {
-    let refuse = || error::dtype(format!("{name}: not implemented for '{}'", dtype.name()));
+    let refuse = || complex::binary(op, name, dtype, at);
     match op {
         Binary::Add if dtype == DType::Bool => cheap::<u8>(at, Integer::or),
         Binary::Mul if dtype == DType::Bool => cheap::<u8>(at, Integer::and),
@@ -223,7 +224,7 @@ pub fn compare(op: Compare, name: &str, dtype: DType, at: Places<'_>) -> Result<
     if matches!(op, Compare::Eq | Compare::Ne) {
         let same = u8::from(op == Compare::Eq);
         with_bits!(dtype, T => run!(T, |a, b| u8::from(a == b) ^ same ^ 1), else {
-            return error::dtype(format!("{name}: not implemented for '{}'", dtype.name()));
+            return complex::compare(op, name, dtype, at);
         });
         return Ok(());
     }
@@ -233,6 +234,6 @@ pub fn compare(op: Compare, name: &str, dtype: DType, at: Places<'_>) -> Result<
         Compare::Le => run!(T, |a, b| u8::from(a <= b)),
         Compare::Gt => run!(T, |a, b| u8::from(a > b)),
         Compare::Ge => run!(T, |a, b| u8::from(a >= b)),
-    }, else return error::dtype(format!("{name}: not implemented for '{}'", dtype.name())));
+    }, else return complex::compare(op, name, dtype, at));
     Ok(())
 }

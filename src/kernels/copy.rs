@@ -1,7 +1,9 @@
 //! Copies a strided view into another, converting the element type (benchmarks/ops.py: contiguous, to).
 
 use half::{bf16, f16};
+use rustfft::num_complex::{Complex32, Complex64};
 
+use super::complex;
 use super::iterate::rows;
 use crate::dtype::DType;
 use crate::tensor::geometry::Geometry;
@@ -78,7 +80,33 @@ struct Wide {
     float: f64,
 }
 
+/// Between two complex types, and from one to truth values; elsewhere the imaginary part is nothing, or is dropped.
+fn convert_complex(target: &View<'_>, source: &View<'_>) {
+    fn each<A: complex::Wide, R: Copy>(target: &View<'_>, source: &View<'_>, narrow: impl Fn(Complex64) -> R + Sync) {
+        let (to, from) = (Shared(target.pointer), Shared(source.pointer));
+        walk(target, source, |[t, s], length, [dt, ds]| {
+            for i in 0..length {
+                // SAFETY: as in `copy_same`.
+                unsafe {
+                    let value = from.at::<A>(s + i * ds).read_unaligned().wide();
+                    to.at::<R>(t + i * dt).write_unaligned(narrow(value));
+                }
+            }
+        });
+    }
+    let truth = |value: Complex64| u8::from(value != Complex64::new(0.0, 0.0));
+    match (source.dtype, target.dtype) {
+        (DType::C64, DType::Bool) => each::<Complex32, u8>(target, source, truth),
+        (DType::C64, _) => each::<Complex32, Complex64>(target, source, |value| value),
+        (_, DType::Bool) => each::<Complex64, u8>(target, source, truth),
+        _ => each::<Complex64, Complex32>(target, source, <Complex32 as complex::Wide>::narrow),
+    }
+}
+
 fn convert(target: &View<'_>, source: &View<'_>) {
+    if source.dtype.is_complex() && (target.dtype.is_complex() || target.dtype == DType::Bool) {
+        return convert_complex(target, source);
+    }
     let (to, from) = (Shared(target.pointer), Shared(source.pointer));
     let (to_dtype, from_dtype) = (target.dtype, source.dtype);
     walk(target, source, |[t, s], length, [dt, ds]| {

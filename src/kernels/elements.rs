@@ -27,7 +27,7 @@ impl Elements {
             return error::device("a CPU kernel was given a tensor on another device");
         };
         let pointer = buffer.pointer();
-        if !(pointer as usize).is_multiple_of(core.dtype.size()) {
+        if !(pointer as usize).is_multiple_of(core.dtype.size().min(8)) {
             return Self::of(&tensor.copied()?);
         }
         Ok(Self { pointer, geometry: core.geometry.clone(), dtype: core.dtype, _storage: core.storage })

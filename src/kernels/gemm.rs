@@ -9,9 +9,26 @@ use crate::dtype::DType;
 /// Multiplications below which one product is not worth several threads.
 const PARALLEL_ABOVE: usize = 1 << 18;
 
-/// `out = a @ b`, or `out += a @ b`, over the last two dimensions; the dimensions before them are equal (strides of
+/// What a product does to what stands in its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// `out = a @ b`.
+    Only,
+    /// `out += a @ b`.
+    Plus,
+    /// `out -= a @ b`; floats only.
+    Minus,
+}
+
+impl Sign {
+    pub fn of(add: bool) -> Self {
+        if add { Self::Plus } else { Self::Only }
+    }
+}
+
+/// `out = a @ b`, `out += a @ b` or `out -= a @ b`, over the last two dimensions; the dimensions before them are equal (strides of
 /// 0 broadcast). `out` is zeroed where it is not added to, and does not overlap itself.
-pub fn multiply(out: &Elements, a: &Elements, b: &Elements, add: bool) {
+pub fn multiply(out: &Elements, a: &Elements, b: &Elements, sign: Sign) {
     let rank = out.geometry.rank();
     let Some(batch_rank) = rank.checked_sub(2) else { return };
     let [m, n] = [out.geometry.shape[batch_rank], out.geometry.shape[batch_rank + 1]];
@@ -20,12 +37,18 @@ pub fn multiply(out: &Elements, a: &Elements, b: &Elements, add: bool) {
     if m * n * k * batch == 0 {
         return;
     }
-    let work = m * n * k;
+    let (work, add) = (m * n * k, sign != Sign::Only);
     let one = |index: usize, parallelism: Parallelism| {
         let [at, left, right] = [out, a, b].map(|memory| offset(memory, index, batch_rank));
         match out.dtype {
-            DType::F32 => floats::<f32>(1.0, [out, a, b], [at, left, right], [m, n, k], (add, parallelism)),
-            DType::F64 => floats::<f64>(1.0, [out, a, b], [at, left, right], [m, n, k], (add, parallelism)),
+            DType::F32 => {
+                let factor = if sign == Sign::Minus { -1.0 } else { 1.0 };
+                floats::<f32>((1.0, factor), [out, a, b], [at, left, right], [m, n, k], (add, parallelism));
+            }
+            DType::F64 => {
+                let factor = if sign == Sign::Minus { -1.0 } else { 1.0 };
+                floats::<f64>((1.0, factor), [out, a, b], [at, left, right], [m, n, k], (add, parallelism));
+            }
             _ => integers([out, a, b], [at, left, right], [m, n, k]),
         }
     };
@@ -57,7 +80,7 @@ fn steps(memory: &Elements) -> [isize; 2] {
 }
 
 fn floats<T: Copy + 'static>(
-    one: T,
+    (one, factor): (T, T),
     [out, a, b]: [&Elements; 3],
     [at, left, right]: [usize; 3],
     [m, n, k]: [usize; 3],
@@ -81,7 +104,7 @@ fn floats<T: Copy + 'static>(
             b_column,
             b_row,
             one,
-            one,
+            factor,
             false,
             false,
             false,

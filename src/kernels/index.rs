@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 use rayon::prelude::*;
+use rustfft::num_complex::{Complex32, Complex64};
 
 use super::iterate::PARALLEL_ABOVE;
 use crate::dtype::DType;
@@ -87,9 +88,14 @@ pub fn put(
         DType::BF16 => combine::<bf16>(target, numbers, values, block, update),
         DType::F32 => combine::<f32>(target, numbers, values, block, update),
         DType::F64 => combine::<f64>(target, numbers, values, block, update),
-        DType::C64 | DType::C128 => {
-            return error::dtype(format!("accumulating by index is not implemented for '{}'", dtype.name()));
+        DType::C64 | DType::C128 if matches!(update, Update::Max | Update::Min) => {
+            return error::dtype(format!(
+                "extremes are not defined for '{}': complex numbers have no order",
+                dtype.name()
+            ));
         }
+        DType::C64 => combine::<Complex32>(target, numbers, values, block, update),
+        DType::C128 => combine::<Complex64>(target, numbers, values, block, update),
     }
     Ok(())
 }
@@ -165,6 +171,34 @@ macro_rules! floats {
 
 integers! { u8, 1; i8, 1; u16, 2; i16, 2; u32, 4; i32, 4; u64, 8; i64, 8 }
 floats! { f16, 2; bf16, 2; f32, 4; f64, 8 }
+
+macro_rules! complex_cells {
+    ($($type:ty, $part:ty, $size:literal);+ $(;)?) => { $(
+        impl Cell for $type {
+            const SIZE: usize = 2 * $size;
+            fn load(bytes: &[u8]) -> Self {
+                let (re, im) = bytes.split_at(bytes.len().min($size));
+                let part = |bytes: &[u8]| <$part>::from_ne_bytes(bytes.try_into().unwrap_or([0; $size]));
+                Self::new(part(re), part(im))
+            }
+            fn save(self, bytes: &mut [u8]) {
+                for (slot, part) in bytes.chunks_exact_mut($size).zip([self.re, self.im]) {
+                    slot.copy_from_slice(&part.to_ne_bytes());
+                }
+            }
+            fn meet(self, other: Self, update: Update) -> Self {
+                match update {
+                    Update::Add => self + other,
+                    Update::Mul => self * other,
+                    // `put` has refused extremes.
+                    Update::Assign | Update::Max | Update::Min => other,
+                }
+            }
+        }
+    )+ };
+}
+
+complex_cells! { Complex32, f32, 4; Complex64, f64, 8 }
 
 #[derive(Clone, Copy)]
 struct Truth(u8);

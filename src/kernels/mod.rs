@@ -2,11 +2,13 @@
 
 pub mod binary;
 pub mod box_muller;
+pub mod complex;
 pub mod conv;
 pub mod copy;
 pub mod element;
 pub mod elements;
 pub mod extreme;
+pub mod fft;
 pub mod gemm;
 pub mod index;
 pub mod iterate;

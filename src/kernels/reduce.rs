@@ -5,13 +5,13 @@
 
 use smallvec::SmallVec;
 
-use super::element::{Element, Memory};
+use super::element::Memory;
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use crate::tensor::geometry::Geometry;
 
 /// How values are folded into one.
 pub trait Reducer: Sync {
-    type Item: Element;
+    type Item: Copy + Send + Sync;
     /// What steps need to know of the slice; made from its first element.
     type Context: Copy + Send + Sync;
     type Sum: Copy + Send + Sync;

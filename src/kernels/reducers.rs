@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
+use super::complex;
 use super::element::{Element, Memory, Truth, Wide};
 use super::reduce::{Reducer, reduce};
 use crate::dtype::DType;
-use crate::error::{self, Result};
+use crate::error::Result;
 use crate::tensor::geometry::Geometry;
 use crate::{with_element, with_float, with_int};
 
@@ -74,7 +75,8 @@ pub unsafe fn fold(
             }
         };
     }
-    let refuse = || error::dtype(format!("reduce: not implemented for '{}'", dtype.name()));
+    // SAFETY: the caller's.
+    let refuse = || unsafe { complex::fold(which, dtype, input, geometry, dims, output) };
     match which {
         Fold::Sum if !dtype.is_float() => with_int!(dtype, T => run!(Totals::<T, true>(PhantomData)), else refuse()),
         Fold::Prod if !dtype.is_float() => with_int!(dtype, T => run!(Totals::<T, false>(PhantomData)), else refuse()),

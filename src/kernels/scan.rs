@@ -1,5 +1,8 @@
 //! Running sums, products, extremes and linear recurrences along a dimension (benchmarks/cases.py: large_cumsum).
 
+use rustfft::num_complex::Complex64;
+
+use super::complex;
 use super::element::{Element, Memory, Wide};
 use super::lines::{lines, step};
 use crate::tensor::geometry::Geometry;
@@ -30,7 +33,7 @@ pub struct Place<'a> {
 ///
 /// # Safety
 /// Geometries lie inside their memories, which hold `T` and `O`; the output does not overlap itself.
-unsafe fn running<T: Element, O: Copy, S: Copy + Send + Sync>(
+unsafe fn running<T: Copy, O: Copy, S: Copy + Send + Sync>(
     along: Along,
     from: Place<'_>,
     to: Place<'_>,
@@ -65,6 +68,17 @@ pub unsafe fn totals_float<T: Element>(add: bool, along: Along, from: Place<'_>,
             running(along, from, to, 1.0, |state, item: T| state * item.to_f64(), show);
         }
     }
+}
+
+/// Running sum (or product) of complex numbers, carried in complex128.
+///
+/// # Safety
+/// As `running`.
+pub unsafe fn totals_complex<T: complex::Wide>(add: bool, along: Along, from: Place<'_>, to: Place<'_>) {
+    let start = Complex64::new(if add { 0.0 } else { 1.0 }, 0.0);
+    let next = |state: Complex64, item: T| if add { state + item.wide() } else { state * item.wide() };
+    // SAFETY: the caller's.
+    unsafe { running(along, from, to, start, next, T::narrow) }
 }
 
 /// Running sum (or product) of integers and booleans, as int64.
@@ -133,17 +147,48 @@ pub unsafe fn extremes<T: Element>(max: bool, along: Along, from: Place<'_>, val
 /// # Safety
 /// As `running`, for three memories of `T`.
 pub unsafe fn linear<T: Element>(along: Along, a: Place<'_>, b: Place<'_>, to: Place<'_>) {
+    let narrow = |state: f64| T::narrow(T::Wide::from_f64(state));
+    // SAFETY: the caller's.
+    unsafe { recurrence(along, [a, b, to], |item: T| item.to_f64(), |x: f64, y: f64, z: f64| x * y + z, narrow) }
+}
+
+/// As `linear`, for complex numbers.
+///
+/// # Safety
+/// As `running`, for three memories of `T`.
+pub unsafe fn linear_complex<T: complex::Wide>(along: Along, a: Place<'_>, b: Place<'_>, to: Place<'_>) {
+    // SAFETY: the caller's.
+    unsafe {
+        recurrence(
+            along,
+            [a, b, to],
+            |item: T| item.wide(),
+            |x: Complex64, y: Complex64, z: Complex64| x * y + z,
+            T::narrow,
+        )
+    }
+}
+
+/// # Safety
+/// As `running`, for three memories of `T`.
+unsafe fn recurrence<T: Copy, S: Copy + Default>(
+    along: Along,
+    [a, b, to]: [Place<'_>; 3],
+    wide: impl Fn(T) -> S + Sync,
+    next: impl Fn(S, S, S) -> S + Sync,
+    narrow: impl Fn(S) -> T + Sync,
+) {
     let steps = [a, b, to].map(|place| step(place.geometry, along.dim));
     lines([a.geometry, b.geometry, to.geometry], along.dim, |[a_at, b_at, out]| {
-        let mut state = 0.0;
+        let mut state = S::default();
         for (count, index) in along.positions().enumerate() {
             // SAFETY: the caller vouches for the geometries; each element is written once.
             unsafe {
-                let add = b.memory.read::<T>(b_at + index * steps[1]).to_f64();
-                let factor = a.memory.read::<T>(a_at + index * steps[0]).to_f64();
+                let add = wide(b.memory.read(b_at + index * steps[1]));
+                let factor = wide(a.memory.read(a_at + index * steps[0]));
                 // The first factor meets no predecessor: infinity times nothing is nothing.
-                state = if count == 0 { add } else { factor * state + add };
-                to.memory.write(out + index * steps[2], T::narrow(T::Wide::from_f64(state)));
+                state = if count == 0 { add } else { next(factor, state, add) };
+                to.memory.write(out + index * steps[2], narrow(state));
             }
         }
     });

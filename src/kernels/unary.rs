@@ -4,11 +4,12 @@ use half::{bf16, f16};
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::{Exp, Sigmoid, Tanh};
 
+use super::complex;
 use super::number::{Number, with_number};
 use super::pointwise::{Strided, map_stretches, map1};
 use super::special;
 use crate::dtype::DType;
-use crate::error::{self, Result};
+use crate::error::Result;
 
 /// A function of one element with a result of the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub enum Unary {
 
 /// Writes `op(a)` to `out`; both hold elements of `dtype`.
 pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<'_>, a: Strided<'_>) -> Result<()> {
-    let refuse = || error::dtype(format!("{name}: not implemented for '{}'", dtype.name()));
+    let refuse = || complex::unary(op, name, dtype, shape, out, a);
     macro_rules! numbers {
         ($f:expr) => {
             with_number!(dtype, T => map1::<T, T>(shape, out, a, $f), else return refuse())

@@ -167,8 +167,7 @@ pub fn mul_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = MUL.value(a, b)?;
     if let Some((record, pair)) = Pair::record("MulBackward0", a, b, |left, right| (right, left)) {
         record.finish(&out, move |c| {
-            let grad = c.grad()?;
-            pair.grads(c, || mul_args(t(&grad), pair.b(c)?), || mul_args(t(&grad), pair.a(c)?))
+            pair.slopes(c, |grad| mul_args(t(grad), pair.b(c)?), |grad| mul_args(t(grad), pair.a(c)?))
         });
     }
     Ok(out)
@@ -179,14 +178,13 @@ pub fn div_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = DIV.value(a, b)?;
     if let Some((record, pair)) = Pair::record("DivBackward0", a, b, |_, right| (right, true)) {
         record.finish(&out, move |c| {
-            let grad = c.grad()?;
             let below = pair.b(c)?;
-            pair.grads(
+            pair.slopes(
                 c,
-                || div_args(t(&grad), below),
-                || {
+                |grad| div_args(t(grad), below),
+                |grad| {
                     let ratio = div_args(t(&div_args(pair.a(c)?, below)?), below)?;
-                    mul_args(t(&unary::neg(&grad)?), t(&ratio))
+                    mul_args(t(&unary::neg(grad)?), t(&ratio))
                 },
             )
         });
@@ -257,16 +255,15 @@ pub fn pow_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     };
     if let Some((record, pair)) = Pair::record("PowBackward0", a, b, |_, _| (true, true)) {
         record.save_outputs().finish(&out, move |c| {
-            let grad = c.grad()?;
             let (base, exponent) = (pair.a(c)?, pair.b(c)?);
-            pair.grads(
+            pair.slopes(
                 c,
-                || power_slope(&grad, base, exponent),
-                || {
+                |grad| power_slope(grad, base, exponent),
+                |grad| {
                     let slope = mul_args(t(pair.out(c)?), t(&log_of(base)?))?;
                     let zero = compare::eq(base, Arg::from(0))?;
-                    let flat = super::bitwise::logical_and(t(&zero), t(&compare::ge(exponent, Arg::from(0))?))?;
-                    select(&flat, Arg::from(0), t(&mul_args(t(&grad), t(&slope))?))
+                    let flat = super::bitwise::logical_and(t(&zero), t(&is_not_negative(exponent)?))?;
+                    select(&flat, Arg::from(0), t(&mul_args(t(grad), t(&slope))?))
                 },
             )
         });
@@ -274,9 +271,21 @@ pub fn pow_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     Ok(out)
 }
 
+/// Whether the real part is zero or above.
+fn is_not_negative(x: Arg<'_>) -> Result<Tensor> {
+    match x {
+        Arg::Tensor(x) if x.dtype().is_complex() => compare::ge(&super::complex::real(x)?, Arg::from(0)),
+        Arg::Scalar(x) => compare::ge(Arg::from(x.as_f64()), Arg::from(0)),
+        x => compare::ge(x, Arg::from(0)),
+    }
+}
+
 fn log_of(x: Arg<'_>) -> Result<Tensor> {
     match x {
         Arg::Tensor(x) => unary::log(x),
+        Arg::Scalar(x @ Scalar::Complex(..)) => {
+            unary::log(&super::creation::full(&[], x, DType::C128, crate::device::Device::Cpu)?)
+        }
         Arg::Scalar(x) => {
             super::creation::full(&[], Scalar::Float(x.as_f64().ln()), DType::F64, crate::device::Device::Cpu)
         }
@@ -290,12 +299,15 @@ fn power_value(x: &Tensor, exponent: Scalar, dtype: DType) -> Result<Tensor> {
         let _quiet = crate::autograd::grad_mode(false);
         op(&value()?)
     };
+    if exponent.imaginary() != 0.0 {
+        return raw(Binary::Pow, "pow", t(x), Arg::Scalar(exponent), dtype, None);
+    }
     match exponent.as_f64() {
         0.0 => return super::creation::full(&x.shape(), Scalar::Int(1), dtype, x.device()),
         1.0 => return x.converted(dtype),
         _ => {}
     }
-    if dtype.is_float() {
+    if dtype.is_differentiable() {
         match exponent.as_f64() {
             0.5 => return off(unary::sqrt),
             2.0 => return off(unary::square),
@@ -316,6 +328,7 @@ fn power_slope(grad: &Tensor, base: Arg<'_>, exponent: Arg<'_>) -> Result<Tensor
         Arg::Scalar(number) => {
             let less = match number {
                 Scalar::Float(value) => Scalar::Float(value - 1.0),
+                Scalar::Complex(re, im) => Scalar::Complex(re - 1.0, im),
                 other => Scalar::Int(other.as_i64() - 1),
             };
             let power = pow_args(base, Arg::Scalar(less))?;
@@ -563,6 +576,10 @@ pub fn mul_scalar(a: &Tensor, b: Scalar) -> Result<Tensor> {
 /// The product of two numbers, in the wider of their kinds.
 pub fn scalar_product(a: Scalar, b: Scalar) -> Scalar {
     match (a, b) {
+        (Scalar::Complex(..), _) | (_, Scalar::Complex(..)) => {
+            let ((x, y), (u, v)) = ((a.as_f64(), a.imaginary()), (b.as_f64(), b.imaginary()));
+            Scalar::Complex(x * u - y * v, x * v + y * u)
+        }
         (Scalar::Float(_), _) | (_, Scalar::Float(_)) => Scalar::Float(a.as_f64() * b.as_f64()),
         (Scalar::Bool(a), Scalar::Bool(b)) => Scalar::Bool(a && b),
         _ => Scalar::Int(a.as_i64().wrapping_mul(b.as_i64())),
@@ -572,6 +589,11 @@ pub fn scalar_product(a: Scalar, b: Scalar) -> Scalar {
 /// `alpha * b`, after torch's check that a fraction does not meet integers.
 fn scaled(op: &str, a: Arg<'_>, b: Arg<'_>, alpha: Scalar) -> Result<Option<Tensor>> {
     let dtype = common_type([a, b]);
+    if matches!(alpha, Scalar::Complex(..)) && !dtype.is_complex() {
+        return error::runtime(format!(
+            "{op}: For non-complex input tensors, argument alpha must not be a complex number."
+        ));
+    }
     if matches!(alpha, Scalar::Float(_)) && !dtype.is_differentiable() {
         return error::runtime(format!(
             "{op}: For integral input tensors, argument alpha must not be a floating point number."

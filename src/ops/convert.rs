@@ -1,6 +1,6 @@
 //! Moves between dtypes, devices and memory layouts: `to` and its short forms.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple, PyType};
 
@@ -176,7 +176,21 @@ fn type_argument(given: &Bound<'_, PyAny>) -> PyResult<DType> {
 
 type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 
+/// Says what is lost when complex numbers become real ones.
+fn warn_of_loss(py: Python<'_>, from: DType, to: DType) -> PyResult<()> {
+    if !from.is_complex() || to.is_complex() || to == DType::Bool {
+        return Ok(());
+    }
+    PyErr::warn(
+        py,
+        &py.get_type::<PyUserWarning>(),
+        c"Casting complex values to real discards the imaginary part; name the part with .real, or use .abs()",
+        1,
+    )
+}
+
 fn to_dtype<'py>(slf: Bound<'py, PyTensor>, dtype: DType, format: Option<Format>) -> Own<'py> {
+    warn_of_loss(slf.py(), slf.get().tensor.dtype(), dtype)?;
     let out = creation::to_dtype(&slf.get().tensor, dtype)?;
     let out = apply_format(out, format)?;
     same_or_new(slf, out)
@@ -223,6 +237,10 @@ short_forms! {
     byte => U8,
     /// The values as bool.
     bool => Bool,
+    /// The values as complex64.
+    cfloat => C64,
+    /// The values as complex128.
+    cdouble => C128,
 }
 
 #[pymethods]
@@ -253,6 +271,7 @@ impl PyTensor {
             .or(wanted.device)
             .or_else(|| other.as_ref().map(Tensor::device))
             .unwrap_or_else(|| x.device());
+        warn_of_loss(slf.py(), x.dtype(), dtype)?;
         let mut out = apply_format(convert(&x, dtype, device)?, memory_format)?;
         if (copy || wanted.copy) && out.is(&x) {
             out = clone_as(&x, memory_format.unwrap_or_default())?;
@@ -299,6 +318,7 @@ impl PyTensor {
 
     /// The values with the dtype and on the device of `other`.
     fn type_as<'py>(slf: Bound<'py, Self>, other: Tensor) -> Own<'py> {
+        warn_of_loss(slf.py(), slf.get().tensor.dtype(), other.dtype())?;
         let out = convert(&slf.get().tensor, other.dtype(), other.device())?;
         same_or_new(slf, out)
     }

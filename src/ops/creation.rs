@@ -59,6 +59,10 @@ fn scalar_cpu(value: Scalar, dtype: DType) -> Result<Tensor> {
         Scalar::Bool(value) => (vec![u8::from(value)], DType::Bool),
         Scalar::Int(value) => (value.to_ne_bytes().to_vec(), DType::I64),
         Scalar::Float(value) => (value.to_ne_bytes().to_vec(), DType::F64),
+        Scalar::Complex(_, im) if im != 0.0 && !dtype.is_complex() => {
+            return error::runtime(format!("value cannot be converted to type {} without overflow", dtype.name()));
+        }
+        Scalar::Complex(re, im) => ([re.to_ne_bytes(), im.to_ne_bytes()].concat(), DType::C128),
     };
     let one = Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(bytes), &[], from)?;
     if from == dtype { Ok(one) } else { one.converted(dtype) }
@@ -183,7 +187,9 @@ fn check_fill(value: Scalar, dtype: DType) -> PyResult<()> {
         Scalar::Bool(_) => Ok(()),
         Scalar::Int(value) => check_range(i128::from(value), dtype),
         // Out of range of i128, and NaN, come out as values that are out of every dtype's range.
-        Scalar::Float(value) => check_range(if value.is_nan() { i128::MAX } else { value.trunc() as i128 }, dtype),
+        Scalar::Float(value) | Scalar::Complex(value, _) => {
+            check_range(if value.is_nan() { i128::MAX } else { value.trunc() as i128 }, dtype)
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use burn_backend::ops::{FloatTensorOps, IntTensorOps};
 use burn_dispatch::Dispatch;
 use pyo3::prelude::*;
 
+use super::complex::{holomorphic, turned_grad, unturned};
 use super::extreme::record_chosen;
 use super::fold::{fold, through_cpu};
 use super::operand::Scalar;
@@ -13,6 +14,7 @@ use crate::autograd::{Record, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::{self, Result};
 use crate::guard;
+use crate::kernels::complex::with_complex;
 use crate::kernels::element::Memory;
 use crate::kernels::reducers::Fold;
 use crate::kernels::scan::{self, Along, Place};
@@ -28,7 +30,7 @@ fn along(x: &Tensor, dim: usize, reverse: bool) -> Along {
 /// Running totals outside the graph; integers and booleans give int64.
 fn totals(op: &'static str, add: bool, x: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
     let from = x.dtype();
-    let dtype = if from.is_float() { from } else { DType::I64 };
+    let dtype = if from.is_differentiable() { from } else { DType::I64 };
     if !x.device().is_cpu() && x.numel() > 0 && x.rank() > 0 {
         return device_totals(op, add, &creation::to_dtype(&x.detached(), dtype)?, dim, reverse);
     }
@@ -42,7 +44,9 @@ fn totals(op: &'static str, add: bool, x: &Tensor, dim: usize, reverse: bool) ->
                 (Place { memory: input, geometry: &geometry }, Place { memory: output, geometry: &target });
             // SAFETY: tensors' geometries lie inside their storages, and `out` is fresh.
             unsafe {
-                if from.is_float() {
+                if from.is_complex() {
+                    with_complex!(from, T => { scan::totals_complex::<T>(add, line, from_at, to); Ok(()) }, else refuse())
+                } else if from.is_float() {
                     with_float!(from, T => { scan::totals_float::<T>(add, line, from_at, to); Ok(()) }, else refuse())
                 } else {
                     with_int!(from, T => { scan::totals_int::<T, _>(add, line, from_at, to); Ok(()) }, else refuse())
@@ -107,8 +111,10 @@ pub fn cumprod(x: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
     let out = totals("cumprod", false, x, dim, reverse)?;
     if let Some(record) = Record::new("CumprodBackward0", &[x]) {
         record.save(x).save_outputs().finish(&out, move |c| {
-            let pull = linear(&following(c.saved(0)?, dim, reverse)?, &c.grad()?, dim, !reverse)?;
-            grads([Some(elementwise::mul(&pull, &previous(c.saved(1)?, dim, reverse, 1)?)?)])
+            holomorphic(c, &|grad| {
+                let pull = linear(&following(c.saved(0)?, dim, reverse)?, grad, dim, !reverse)?;
+                elementwise::mul(&pull, &previous(c.saved(1)?, dim, reverse, 1)?)
+            })
         });
     }
     Ok(out)
@@ -128,17 +134,20 @@ fn linear(a: &Tensor, b: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
         guard::heavy("cumprod", a.numel(), || {
             let [a, b, to] = [0, 1, 2].map(|index| Place { memory: memories[index], geometry: &geometries[index] });
             // SAFETY: tensors' geometries lie inside their storages, and `out` is fresh.
-            with_float!(dtype, T => unsafe { scan::linear::<T>(line, a, b, to); Ok(()) },
-                else error::dtype("cumprod: gradients are floats"))
+            with_float!(dtype, T => unsafe { scan::linear::<T>(line, a, b, to); Ok(()) }, else {
+                // SAFETY: as above.
+                with_complex!(dtype, T => unsafe { scan::linear_complex::<T>(line, a, b, to); Ok(()) },
+                    else error::dtype("cumprod: gradients are floats"))
+            })
         })??;
         Ok([out])
     })?;
     if let Some(record) = Record::new("LinearScanBackward0", &[a, b]) {
         record.save(a).save_outputs().finish(&out, move |c| {
-            let pull = linear(&following(c.saved(0)?, dim, reverse)?, &c.grad()?, dim, !reverse)?;
+            let pull = linear(&following(c.saved(0)?, dim, reverse)?, &turned_grad(c)?, dim, !reverse)?;
             grads([
-                c.when(0, || elementwise::mul(&pull, &previous(c.saved(1)?, dim, reverse, 0)?))?,
-                Some(pull.clone()),
+                c.when(0, || unturned(elementwise::mul(&pull, &previous(c.saved(1)?, dim, reverse, 0)?)?))?,
+                c.when(1, || unturned(pull.clone()))?,
             ])
         });
     }
@@ -154,11 +163,13 @@ pub fn prod(x: &Tensor, dim: usize, keepdim: bool) -> Result<Tensor> {
             let x = c.saved(0)?;
             let before = previous(&cumprod(x, dim, false)?, dim, false, 1)?;
             let behind = previous(&cumprod(x, dim, true)?, dim, true, 1)?;
-            let mut grad = c.grad()?;
-            if !keepdim && x.rank() > 0 {
-                grad = movement::unsqueeze(&grad, dim)?;
-            }
-            grads([Some(elementwise::mul(&grad, &elementwise::mul(&before, &behind)?)?)])
+            holomorphic(c, &|grad| {
+                let others = elementwise::mul(&before, &behind)?;
+                if keepdim || x.rank() == 0 {
+                    return elementwise::mul(grad, &others);
+                }
+                elementwise::mul(&movement::unsqueeze(grad, dim)?, &others)
+            })
         });
     }
     Ok(out)

@@ -165,7 +165,7 @@ fn number_dtype(object: &Bound<'_, PyAny>) -> PyResult<DType> {
     } else if object.is_instance_of::<PyInt>() {
         Ok(DType::I64)
     } else if object.is_instance_of::<PyComplex>() {
-        Ok(if default_dtype() == DType::F64 { DType::C128 } else { DType::C64 })
+        Ok(default_dtype().complex())
     } else {
         Err(PyRuntimeError::new_err(format!("Could not infer dtype of {}", type_name(object))))
     }

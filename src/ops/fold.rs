@@ -27,7 +27,7 @@ pub fn reduced_shape(shape: &[usize], dims: &[usize], keepdim: bool) -> Dims {
 /// The dtype that a fold of this dtype gives.
 fn result_dtype(which: Fold, dtype: DType) -> DType {
     match which {
-        Fold::Sum | Fold::Prod if !dtype.is_float() => DType::I64,
+        Fold::Sum | Fold::Prod if !dtype.is_differentiable() => DType::I64,
         Fold::Any | Fold::All => DType::Bool,
         Fold::CountNonzero => DType::I64,
         _ => dtype,

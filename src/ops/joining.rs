@@ -89,6 +89,9 @@ pub fn flip(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
     let (kind, axes) = (x.kind(), dims.to_vec());
     let out = if x.numel() <= 1 || dims.is_empty() {
         x.copied()?
+    } else if x.dtype().is_complex() {
+        // Their parts are turned around in pairs: the last dimension of the real view stays.
+        super::complex::from_parts(&flip(&super::complex::parts(x), dims)?)
     } else {
         Tensor::compute("flip", &[x], x.dtype(), move |mut values| prim::flip(kind, values.swap_remove(0), &axes))?
     };

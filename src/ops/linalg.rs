@@ -4,6 +4,7 @@ use burn_backend::ops::{FloatTensorOps, IntTensorOps};
 use burn_dispatch::Dispatch;
 use pyo3::prelude::*;
 
+use super::complex::conj;
 use super::{elementwise, movement, reduce};
 use crate::autograd::{Record, grads};
 use crate::check;
@@ -20,7 +21,7 @@ use crate::tensor::geometry::{Dims, broadcast};
 fn wide(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,
-        DType::F32 | DType::F64 => dtype,
+        DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
         _ => DType::I64,
     }
 }
@@ -39,7 +40,7 @@ fn check_pair(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
             b.dtype().name()
         ));
     }
-    check::kind(op, a.dtype(), &[Kind::Int, Kind::Float])?;
+    check::kind(op, a.dtype(), &[Kind::Int, Kind::Float, Kind::Complex])?;
     if matches!(a.dtype(), DType::U16 | DType::U32 | DType::U64) {
         return error::dtype(format!("{op}: not implemented for '{}'; convert with .long() first", a.dtype().name()));
     }
@@ -73,6 +74,19 @@ fn with_batch(x: &Tensor, batch: &[usize]) -> Tensor {
     x.alias(geometry.expand(&shape))
 }
 
+/// `out = a @ b` (or `out += a @ b`) by four products of real and imaginary parts, in place where they lie.
+fn complex_product(op: &str, work: usize, out: &Tensor, a: &Tensor, b: &Tensor, add: bool) -> Result<()> {
+    let part = |x: &Tensor, index| Elements::of(&super::complex::part(x, index));
+    let [to_re, to_im] = [part(out, 0)?, part(out, 1)?];
+    let [a_re, a_im, b_re, b_im] = [part(a, 0)?, part(a, 1)?, part(b, 0)?, part(b, 1)?];
+    guard::heavy(op, work.saturating_mul(4), move || {
+        gemm::multiply(&to_re, &a_re, &b_re, gemm::Sign::of(add));
+        gemm::multiply(&to_re, &a_im, &b_im, gemm::Sign::Minus);
+        gemm::multiply(&to_im, &a_re, &b_im, gemm::Sign::of(add));
+        gemm::multiply(&to_im, &a_im, &b_re, gemm::Sign::Plus);
+    })
+}
+
 /// `a @ b` over the last two dimensions plus `start` (which broadcasts), on the values alone.
 fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     let (left, right) = (a.shape(), b.shape());
@@ -92,10 +106,15 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
         if let Some(start) = start {
             out.write(start)?;
         }
-        let (to, x, y) = (Elements::of(&out)?, Elements::of(&as_type(&a, wide)?)?, Elements::of(&as_type(&b, wide)?)?);
+        let (x, y) = (as_type(&a, wide)?, as_type(&b, wide)?);
         let work = out.numel().saturating_mul(left_matrix[1]);
         let add = start.is_some();
-        guard::heavy(op, work, move || gemm::multiply(&to, &x, &y, add))?;
+        if dtype.is_complex() {
+            complex_product(op, work, &out, &x, &y, add)?;
+            return Ok(out);
+        }
+        let (to, x, y) = (Elements::of(&out)?, Elements::of(&x)?, Elements::of(&y)?);
+        guard::heavy(op, work, move || gemm::multiply(&to, &x, &y, gemm::Sign::of(add)))?;
         return as_type(&out, dtype);
     }
     let product = if shape.contains(&0) || left_matrix[1] == 0 {
@@ -122,8 +141,8 @@ pub fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         record.save(a).save(b).finish(&out, |c| {
             let grad = c.grad()?;
             grads([
-                c.when(0, || product("matmul", &grad, &transposed(c.saved(1)?)?))?,
-                c.when(1, || product("matmul", &transposed(c.saved(0)?)?, &grad))?,
+                c.when(0, || product("matmul", &grad, &transposed(&conj(c.saved(1)?)?)?))?,
+                c.when(1, || product("matmul", &transposed(&conj(c.saved(0)?)?)?, &grad))?,
             ])
         });
     }
@@ -276,8 +295,8 @@ fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> 
         record.save(x).save(weight).finish(&out, move |c| {
             let grad = c.grad()?;
             let mut out = crate::autograd::Grads::new();
-            out.push(c.when(0, || product("linear", &grad, c.saved(1)?))?);
-            out.push(c.when(1, || product("linear", &transposed(&grad)?, c.saved(0)?))?);
+            out.push(c.when(0, || product("linear", &grad, &conj(c.saved(1)?)?))?);
+            out.push(c.when(1, || product("linear", &transposed(&grad)?, &conj(c.saved(0)?)?))?);
             if biased {
                 out.push(c.when(2, || reduce::sum(&grad, &[0], false))?);
             }

@@ -6,6 +6,7 @@ use burn_std::Bytes;
 use pyo3::prelude::*;
 
 use super::operand::Operand;
+use super::pointwise::Arg;
 use super::rows::{self, Rows};
 use super::{creation, movement};
 use crate::autograd::{Record, grads};
@@ -47,15 +48,22 @@ pub fn masked_fill(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> 
         ));
     }
     let (dtype, device) = (x.dtype(), x.device());
+    if value.dtype().is_complex() && !dtype.is_complex() {
+        return error::runtime(format!("value cannot be converted to type {} without overflow", dtype.name()));
+    }
     let value = creation::to_dtype(&creation::to_device(value, device)?, dtype)?;
     let shape = broadcast("masked_fill", &x.shape(), &mask.shape())?;
     crate::check::allocation(shape.iter().product::<usize>().saturating_mul(dtype.size()))?;
     let inputs = [&spread(x, &shape), &spread(mask, &shape), &spread(&value, &shape)];
-    let out = Tensor::compute("masked_fill", &inputs, dtype, move |mut values| {
-        let (filling, mask) = (values.swap_remove(2), values.swap_remove(1));
-        prim::mask_where(dtype.kind(), values.swap_remove(0), mask, filling)
-    })?
-    .reshaped(&shape)?;
+    let out = if dtype.is_complex() {
+        super::select::select(&mask.detached(), Arg::Tensor(&value.detached()), Arg::Tensor(&inputs[0].detached()))?
+    } else {
+        Tensor::compute("masked_fill", &inputs, dtype, move |mut values| {
+            let (filling, mask) = (values.swap_remove(2), values.swap_remove(1));
+            prim::mask_where(dtype.kind(), values.swap_remove(0), mask, filling)
+        })?
+        .reshaped(&shape)?
+    };
     if let Some(record) = Record::new("MaskedFillBackward0", &[x, &value]) {
         record.save(mask).finish(&out, |c| {
             let (grad, mask) = (c.grad()?, c.saved(0)?);

@@ -5,6 +5,7 @@ pub mod arithmetic;
 pub mod bitwise;
 pub mod burn_pointwise;
 pub mod compare;
+pub mod complex;
 pub mod conv;
 pub mod convert;
 pub mod creation;
@@ -12,6 +13,7 @@ pub mod cumulative;
 pub mod data;
 pub mod elementwise;
 pub mod extreme;
+pub mod fft;
 pub mod fold;
 pub mod indexing;
 pub mod inplace;
@@ -42,9 +44,11 @@ pub mod views;
 use pyo3::prelude::*;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    complex::register(module)?;
     conv::register(module)?;
     creation::register(module)?;
     data::register(module)?;
+    fft::register(module)?;
     joining::register(module)?;
     linalg::register(module)?;
     masked::register(module)?;

@@ -8,7 +8,7 @@ use super::fold::fold;
 use super::operand::Scalar;
 use super::reduce::{self, Shape, dims_of};
 use super::views::DimArg;
-use super::{creation, elementwise, movement};
+use super::{complex, creation, elementwise, movement};
 use crate::autograd::{Record, grads};
 use crate::dtype::Kind;
 use crate::error::{self, Result};
@@ -35,6 +35,10 @@ fn spread(x: &Tensor, grad: &Tensor, shape: &Shape, dims: &[usize], correction: 
 }
 
 pub fn var(x: &Tensor, dims: &[usize], correction: f64, keepdim: bool) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        let part = |part: Tensor| var(&part, dims, correction, keepdim);
+        return elementwise::add(&part(complex::real(x)?)?, &part(complex::imag(x)?)?);
+    }
     check("var", x)?;
     let out = fold("var", Fold::Var { correction, root: false }, x, dims, keepdim)?;
     if let Some(record) = Record::new("VarBackward0", &[x]) {
@@ -47,6 +51,9 @@ pub fn var(x: &Tensor, dims: &[usize], correction: f64, keepdim: bool) -> Result
 }
 
 pub fn std(x: &Tensor, dims: &[usize], correction: f64, keepdim: bool) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return elementwise::sqrt(&var(x, dims, correction, keepdim)?);
+    }
     check("std", x)?;
     let out = fold("std", Fold::Var { correction, root: true }, x, dims, keepdim)?;
     if let Some(record) = Record::new("StdBackward0", &[x]) {
@@ -68,6 +75,9 @@ fn quiet_div(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// The p-norm over `dims`.
 pub fn norm(x: &Tensor, p: f64, dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return norm(&elementwise::abs(x)?, p, dims, keepdim);
+    }
     check("norm", x)?;
     let count: usize = dims.iter().map(|&dim| x.size(dim)).product();
     if count == 0 && (p.is_infinite() || p < 0.0) {

@@ -15,6 +15,7 @@ pub enum Scalar {
     Bool(bool),
     Int(i64),
     Float(f64),
+    Complex(f64, f64),
 }
 
 impl Scalar {
@@ -23,6 +24,7 @@ impl Scalar {
             Self::Bool(_) => DType::Bool,
             Self::Int(_) => DType::I64,
             Self::Float(_) => default_dtype(),
+            Self::Complex(..) => default_dtype().complex(),
         }
     }
 
@@ -30,20 +32,25 @@ impl Scalar {
         match self {
             Self::Bool(value) => f64::from(u8::from(value)),
             Self::Int(value) => value as f64,
-            Self::Float(value) => value,
+            Self::Float(value) | Self::Complex(value, _) => value,
         }
+    }
+
+    /// The part along i, zero for real numbers.
+    pub fn imaginary(self) -> f64 {
+        if let Self::Complex(_, value) = self { value } else { 0.0 }
     }
 
     pub fn as_i64(self) -> i64 {
         match self {
             Self::Bool(value) => i64::from(value),
             Self::Int(value) => value,
-            Self::Float(value) => value as i64,
+            Self::Float(value) | Self::Complex(value, _) => value as i64,
         }
     }
 
     pub fn is_zero(self) -> bool {
-        self.as_f64() == 0.0
+        self.as_f64() == 0.0 && self.imaginary() == 0.0
     }
 
     /// The number as burn takes it for tensors of this kind.
@@ -96,7 +103,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Scalar {
             let name = object.get_type().name().map(|name| name.to_string());
             PyTypeError::new_err(format!("expected a number, got {}", name.unwrap_or_else(|_| "an object".to_string())))
         };
-        if object.is_instance_of::<PyComplex>() || object.hasattr("shape")? && !is_numpy_scalar(&object)? {
+        if let Ok(number) = object.cast::<PyComplex>() {
+            return Ok(Self::Complex(number.real(), number.imag()));
+        }
+        if object.hasattr("shape")? && !is_numpy_scalar(&object)? {
             return Err(refuse());
         }
         // numpy's scalars: integers have __index__, floats __float__, booleans neither as subclass.
@@ -105,6 +115,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Scalar {
         }
         if let Ok(index) = object.call_method0("__index__") {
             return index.extract::<i64>().map(Self::Int);
+        }
+        // numpy's complex64 is no Python complex, and its __float__ drops the imaginary part.
+        if object.get_type().name()?.to_string().starts_with("complex") {
+            let (re, im) = (object.getattr("real")?.extract()?, object.getattr("imag")?.extract()?);
+            return Ok(Self::Complex(re, im));
         }
         match object.call_method0("__float__") {
             Ok(float) => Ok(Self::Float(float.extract()?)),

@@ -123,9 +123,12 @@ pub struct Call<'a, const N: usize> {
 const UNIT: [usize; 1] = [1];
 const ZEROS: [usize; MAX_RANK] = [0; MAX_RANK];
 
+/// Bytes of the largest element.
+const NUMBER: usize = 16;
+
 /// A number as bytes of an element.
-fn number_bytes(scalar: Scalar, dtype: DType) -> Result<[u8; 8]> {
-    let mut out = [0; 8];
+fn number_bytes(scalar: Scalar, dtype: DType) -> Result<[u8; NUMBER]> {
+    let mut out = [0; NUMBER];
     if dtype == DType::Bool {
         out[0] = u8::from(!scalar.is_zero());
         return Ok(out);
@@ -133,7 +136,16 @@ fn number_bytes(scalar: Scalar, dtype: DType) -> Result<[u8; 8]> {
     with_number!(dtype, T => {
         let value = <T as Number>::of(scalar).to_ne_bytes();
         out[..value.len()].copy_from_slice(&value);
-    }, else return error::dtype(format!("'{}' numbers are not implemented", dtype.name())));
+    }, else {
+        let (re, im) = (scalar.as_f64(), scalar.imaginary());
+        if dtype == DType::C64 {
+            out[..4].copy_from_slice(&(re as f32).to_ne_bytes());
+            out[4..8].copy_from_slice(&(im as f32).to_ne_bytes());
+        } else {
+            out[..8].copy_from_slice(&re.to_ne_bytes());
+            out[8..].copy_from_slice(&im.to_ne_bytes());
+        }
+    });
     Ok(out)
 }
 
@@ -171,7 +183,7 @@ fn direct<const N: usize>(
         return Ok(None);
     }
     let mut views = [Strided { pointer: std::ptr::null_mut(), strides: &UNIT, offset: 0 }; N];
-    let mut numbers = [[0; 8]; N];
+    let mut numbers = [[0; NUMBER]; N];
     for (index, core) in cores.iter().enumerate() {
         match (core, call.args[index]) {
             (Some(core), _) => {
@@ -238,7 +250,7 @@ fn on_cpu<const N: usize>(
             shape.as_slice()
         ));
     }
-    let mut numbers = [[0; 8]; N];
+    let mut numbers = [[0; NUMBER]; N];
     let mut cores: SmallVec<[Option<Core>; 3]> = SmallVec::new();
     for (index, arg) in call.args.iter().enumerate() {
         cores.push(match arg {
@@ -459,6 +471,23 @@ impl Pair {
     /// The result, where `save_outputs` kept it after the operands.
     pub fn out<'c>(&self, c: &'c Context<'_>) -> Result<&'c Tensor> {
         c.saved(self.kept.iter().filter(|kept| matches!(kept, Kept::Saved(_))).count())
+    }
+
+    /// As `grads`, for functions that are differentiable as complex functions: see `holomorphic`.
+    pub fn slopes(
+        &self,
+        c: &Context<'_>,
+        a: impl FnOnce(&Tensor) -> Result<Tensor>,
+        b: impl FnOnce(&Tensor) -> Result<Tensor>,
+    ) -> Result<Grads> {
+        let turned = super::complex::turned_grad(c)?;
+        let mut out = self.grads(c, || a(&turned), || b(&turned))?;
+        if turned.dtype().is_complex() {
+            for slope in out.iter_mut().flatten() {
+                *slope = super::complex::conj(slope)?;
+            }
+        }
+        Ok(out)
     }
 
     /// The gradients of the operands that want one.

@@ -183,7 +183,9 @@ impl Draw {
     /// The parameters, checked with torch's messages.
     fn check(self, op: &str, dtype: DType) -> Result<()> {
         let fail = |message: String| error::runtime(message);
-        if !self.takes_integers() {
+        if matches!(self, Self::Uniform(..) | Self::Normal(..)) {
+            crate::check::kind(op, dtype, &[Kind::Float, Kind::Complex])?;
+        } else if !self.takes_integers() {
             crate::check::kind(op, dtype, &[Kind::Float])?;
         } else {
             crate::check::kind(op, dtype, &[Kind::Bool, Kind::Int, Kind::Float])?;
@@ -248,7 +250,15 @@ impl Draw {
             DType::BF16 => draw!(bf16, fill_real),
             DType::F32 => draw!(f32, fill_real),
             DType::F64 => draw!(f64, fill_real),
-            DType::C64 | DType::C128 => error::dtype("random complex tensors are not available"),
+            DType::C64 | DType::C128 => {
+                let pairs: Vec<usize> = shape.iter().copied().chain([2]).collect();
+                let half = match self {
+                    // The variance is that of both parts together.
+                    Self::Normal(mean, std, whole) => Self::Normal(mean, std / std::f64::consts::SQRT_2, whole),
+                    other => other,
+                };
+                Ok(super::complex::from_parts(&half.tensor(source, &pairs, dtype.real())?))
+            }
         }
     }
 }

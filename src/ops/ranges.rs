@@ -64,8 +64,11 @@ fn floats(length: usize, dtype: DType, value: impl Fn(usize) -> f64 + Sync + Sen
     }
 }
 
-fn check_dtype(op: &str, dtype: DType) -> Result<()> {
+fn check_dtype(op: &str, dtype: DType, numbers: &[Scalar]) -> Result<()> {
     use crate::dtype::Kind;
+    if numbers.iter().any(|number| matches!(number, Scalar::Complex(..))) {
+        return error::type_(format!("{op}: a range goes between real numbers, got a complex one"));
+    }
     check::kind(op, dtype, &[Kind::Int, Kind::Float])
 }
 
@@ -113,7 +116,7 @@ fn _arange(
         None if float => default_dtype(),
         None => DType::I64,
     };
-    check_dtype("arange", dtype)?;
+    check_dtype("arange", dtype, &[start, end, step])?;
     let length = arange_length(start, end, step, dtype)?;
     check::allocation(length.saturating_mul(dtype.size()))?;
     let out = if dtype.is_int() {
@@ -164,7 +167,7 @@ fn _linspace(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let dtype = dtype.map_or_else(default_dtype, |dtype| dtype.0);
-    check_dtype("linspace", dtype)?;
+    check_dtype("linspace", dtype, &[start, end])?;
     let steps = steps_of(steps, dtype)?;
     let point = spaced(end_of(start, dtype), end_of(end, dtype), steps, dtype);
     let out = match (base, dtype.is_int()) {

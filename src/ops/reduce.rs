@@ -145,6 +145,9 @@ pub fn logsumexp(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
 
 /// `any` and `all`: booleans, but uint8 for uint8 as in torch.
 pub fn truth(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return fold(op, which, &x.converted(DType::Bool)?, dims, keepdim);
+    }
     let out = fold(op, which, x, dims, keepdim)?;
     if x.dtype() == DType::U8 { out.converted(DType::U8) } else { Ok(out) }
 }
@@ -197,6 +200,8 @@ impl PyTensor {
     #[pyo3(signature = (dim=None))]
     fn count_nonzero(&self, dim: Option<DimArg>) -> Result<Tensor> {
         let dims = dims_of("count_nonzero", dim.as_ref(), self.tensor.rank())?;
-        fold("count_nonzero", Fold::CountNonzero, &self.tensor, &dims, false)
+        let x =
+            if self.tensor.dtype().is_complex() { self.tensor.converted(DType::Bool)? } else { self.tensor.clone() };
+        fold("count_nonzero", Fold::CountNonzero, &x, &dims, false)
     }
 }

@@ -2,8 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::reduce;
+use super::{complex, reduce};
 use crate::autograd::{Record, grads};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::geometry::Geometry;
@@ -78,6 +79,40 @@ pub fn accumulate(grad: &Tensor, base: &Geometry, view: &Geometry) -> Result<Ten
         total = super::elementwise::add(&total, &accumulate(&part, base, &window)?)?;
     }
     Ok(total)
+}
+
+/// As `accumulate`, where the base has `dtype` and one of base and view shows the parts of the other's elements.
+pub fn accumulate_as(dtype: DType, grad: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
+    match (dtype.is_complex(), grad.dtype().is_complex()) {
+        (true, false) => complex::view_as_complex(&accumulate(grad, &complex::real_geometry(base), view)?),
+        (false, true) => accumulate(&complex::view_as_real(grad)?, base, &complex::real_geometry(view)),
+        _ => accumulate(grad, base, view),
+    }
+}
+
+/// As `gather`, for a view with elements of `dtype`.
+pub fn gather_as(dtype: DType, x: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
+    match (x.dtype().is_complex(), dtype.is_complex()) {
+        (true, false) => gather(&complex::view_as_real(x)?, &complex::real_geometry(base), view),
+        (false, true) => complex::view_as_complex(&gather(x, base, &complex::real_geometry(view))?),
+        _ => gather(x, base, view),
+    }
+}
+
+/// `x` with zeros written through a view with elements of `dtype`.
+pub fn cleared_as(dtype: DType, x: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
+    let clear = |x: &Tensor, base: &Geometry, view: &Geometry| {
+        let zeros = super::creation::zeros(&view.shape, x.dtype(), x.device())?;
+        scatter(x, &zeros, base, view)
+    };
+    match (x.dtype().is_complex(), dtype.is_complex()) {
+        (true, false) => {
+            let cleared = clear(&complex::view_as_real(x)?, &complex::real_geometry(base), view)?;
+            complex::view_as_complex(&cleared)
+        }
+        (false, true) => clear(x, base, &complex::real_geometry(view)),
+        _ => clear(x, base, view),
+    }
 }
 
 /// The dimension to split first: the one with the fewest positions among those with more than one.

@@ -81,9 +81,10 @@ macro_rules! functions {
             let out = raw(Unary::$op, stringify!($name), x, $dtype(stringify!($name), x)?, None)?;
             if let Some(record) = Record::new($node, &[x]) {
                 functions!(@save $kept record, x).finish(&out, |c| {
-                    let $g = &c.grad()?;
-                    $(let $value = c.saved(0)?;)?
-                    grads([Some($rule?)])
+                    super::complex::holomorphic(c, &|$g: &Tensor| {
+                        $(let $value = c.saved(0)?;)?
+                        $rule
+                    })
                 });
             }
             Ok(out)
@@ -96,7 +97,6 @@ macro_rules! functions {
 
 functions! {
     neg = Neg, negated, "NegBackward0", nothing, |g| neg(g);
-    abs = Abs, same, "AbsBackward0", input, |g, x| mul(g, &sign(x)?);
     sign = Sign, any, "SignBackward0", nothing, |g| zeros(g);
     sqrt = Sqrt, floating, "SqrtBackward0", output, |g, y| over(g, &times(y, 2.0)?);
     rsqrt = Rsqrt, floating, "RsqrtBackward0", output, |g, y| mul(&times(g, -0.5)?, &mul(y, &square(y)?)?);
@@ -135,12 +135,26 @@ functions! {
     relu = Relu, same, "ReluBackward0", output, |g, y| select(&compare::gt(y, Arg::from(0))?, Arg::Tensor(g), Arg::from(0));
 }
 
+/// The absolute value; that of a complex number is real.
+pub fn abs(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return super::complex::abs(x);
+    }
+    let out = raw(Unary::Abs, "abs", x, same("abs", x)?, None)?;
+    if let Some(record) = Record::new("AbsBackward0", &[x]) {
+        record.save(x).finish(&out, |c| grads([Some(mul(&c.grad()?, &sign(c.saved(0)?)?)?)]));
+    }
+    Ok(out)
+}
+
 /// The square; booleans count as integers.
 pub fn square(x: &Tensor) -> Result<Tensor> {
     let dtype = if x.dtype() == DType::Bool { DType::I64 } else { x.dtype() };
     let out = raw(Unary::Square, "square", x, dtype, None)?;
     if let Some(record) = Record::new("PowBackward0", &[x]) {
-        record.save(x).finish(&out, |c| grads([Some(mul(&mul_scalar(&c.grad()?, Scalar::Int(2))?, c.saved(0)?)?)]));
+        record.save(x).finish(&out, |c| {
+            super::complex::holomorphic(c, &|grad| mul(&mul_scalar(grad, Scalar::Int(2))?, c.saved(0)?))
+        });
     }
     Ok(out)
 }
@@ -239,7 +253,7 @@ pub fn frexp(x: &Tensor) -> Result<(Tensor, Tensor)> {
 
 /// Whether a float tensor holds a NaN.
 pub fn has_nan(x: &Tensor) -> Result<bool> {
-    if x.kind() != Kind::Float || x.numel() == 0 {
+    if !x.dtype().is_differentiable() || x.numel() == 0 {
         return Ok(false);
     }
     Ok(compare::ne(x, x)?.to_bytes()?.iter().any(|&byte| byte != 0))

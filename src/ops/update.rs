@@ -107,6 +107,9 @@ pub fn unary(
     recorded: fn(&Tensor) -> Result<Tensor>,
 ) -> Result<()> {
     check(op, target)?;
+    if target.dtype().is_complex() && function == crate::kernels::unary::Unary::Abs {
+        return crate::error::runtime("In-place abs is not supported for complex tensors.");
+    }
     if !target.dtype().is_float() || is_recorded(target, Arg::Tensor(target)) {
         return assign(op, target, &recorded(target)?);
     }

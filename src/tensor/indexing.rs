@@ -190,6 +190,9 @@ impl Nested {
             return Err(PyValueError::new_err("expected sequences of equal depth in an index"));
         }
         let scalar: Scalar = object.extract()?;
+        if matches!(scalar, Scalar::Complex(..)) {
+            return Err(PyTypeError::new_err("complex numbers cannot be indices"));
+        }
         self.flags &= matches!(scalar, Scalar::Bool(_));
         self.values.push(scalar.as_i64());
         Ok(())

@@ -260,7 +260,7 @@ def _link(ctx: FunctionCtx, args: tuple[Any, ...], results: tuple[Any, ...]) -> 
                 value = outputs[index] = output.view_as(output)
         elif output.requires_grad and not is_input:
             value = outputs[index] = output.detach()
-        if recording and output.is_floating_point() and not _among(output, ctx._constant):
+        if recording and (output.is_floating_point() or output.is_complex()) and not _among(output, ctx._constant):
             recorded.append(value)
             own.append(output if is_dirty or not is_input else None)
             ctx._positions.append(index)

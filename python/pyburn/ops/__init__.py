@@ -6,6 +6,7 @@ from pyburn.ops import activation as _activation
 from pyburn.ops import arithmetic as _arithmetic
 from pyburn.ops import bitwise as _bitwise
 from pyburn.ops import compare as _compare
+from pyburn.ops import complex as _complex
 from pyburn.ops import conv as _conv
 from pyburn.ops import copies as _copies
 from pyburn.ops import creation as _creation
@@ -27,13 +28,16 @@ from pyburn.ops import reduce as _reduce
 from pyburn.ops import resize as _resize
 from pyburn.ops import search as _search
 from pyburn.ops import sorting as _sorting
+from pyburn.ops import spectral as _spectral
 from pyburn.ops import trigonometry as _trigonometry
 from pyburn.ops import unary as _unary
+from pyburn.ops import windows as _windows
 from pyburn.ops._methods import attach as _attach
 from pyburn.ops.activation import *
 from pyburn.ops.arithmetic import *
 from pyburn.ops.bitwise import *
 from pyburn.ops.compare import *
+from pyburn.ops.complex import *
 from pyburn.ops.conv import *
 from pyburn.ops.copies import *
 from pyburn.ops.creation import *
@@ -55,8 +59,10 @@ from pyburn.ops.reduce import *
 from pyburn.ops.resize import *
 from pyburn.ops.search import *
 from pyburn.ops.sorting import *
+from pyburn.ops.spectral import *
 from pyburn.ops.trigonometry import *
 from pyburn.ops.unary import *
+from pyburn.ops.windows import *
 
 # A family adds itself here: its import above, its names and its methods below.
 _FAMILIES = (
@@ -64,6 +70,7 @@ _FAMILIES = (
     _arithmetic,
     _bitwise,
     _compare,
+    _complex,
     _conv,
     _copies,
     _creation,
@@ -85,8 +92,10 @@ _FAMILIES = (
     _resize,
     _search,
     _sorting,
+    _spectral,
     _trigonometry,
     _unary,
+    _windows,
 )
 
 if not _typing.TYPE_CHECKING:  # which takes a star import for a list of names

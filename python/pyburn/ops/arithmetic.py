@@ -591,7 +591,7 @@ def addcdiv(
         >>> pyburn.addcdiv(x, x, pyburn.tensor([4.0, -5.0, 2.0]), value=0.5)
         tensor([1.1250, 1.8000, 3.7500])
     """
-    if not (tensor1.is_floating_point() or tensor2.is_floating_point()):
+    if not any(kind.is_floating_point or kind.is_complex for kind in (tensor1.dtype, tensor2.dtype)):
         raise RuntimeError("addcdiv: integer division is not supported; convert tensor1 or tensor2 to a float dtype")
     quotient = tensor1 / tensor2
     return write_out(out, input + (quotient if value == 1 else quotient * value))

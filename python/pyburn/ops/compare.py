@@ -197,7 +197,7 @@ def isclose(
     if rtol < 0 or atol < 0:
         raise RuntimeError("isclose: rtol and atol must not be negative")
     close = input == other
-    if not input.is_floating_point():
+    if not input.is_floating_point() and not input.is_complex():
         if rtol == 0 and atol == 0:
             return close
         input, other = input._to_dtype(_core.float64), other._to_dtype(_core.float64)
@@ -251,6 +251,8 @@ def isinf(input: Tensor) -> Tensor:
         >>> pyburn.isinf(pyburn.tensor([1.0, float("inf"), float("-inf"), float("nan")]))
         tensor([False,  True,  True, False])
     """
+    if input.is_complex():
+        return isinf(input.real) | isinf(input.imag)
     return input.abs() == _INF if input.is_floating_point() else _nowhere(input)
 
 
@@ -265,6 +267,8 @@ def isfinite(input: Tensor) -> Tensor:
         >>> pyburn.isfinite(pyburn.tensor([1.0, float("inf"), float("-inf"), float("nan")]))
         tensor([ True, False, False, False])
     """
+    if input.is_complex():
+        return isfinite(input.real) & isfinite(input.imag)
     return input.abs() < _INF if input.is_floating_point() else _nowhere(input).logical_not()
 
 
@@ -309,7 +313,7 @@ def isreal(input: Tensor) -> Tensor:
         >>> pyburn.isreal(pyburn.tensor([1.0, 2.0]))
         tensor([True, True])
     """
-    return (input == input) | (input != input)
+    return input.imag == 0 if input.is_complex() else (input == input) | (input != input)
 
 
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:

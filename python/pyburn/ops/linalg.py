@@ -109,14 +109,14 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """As `dot`: without complex numbers there is nothing to conjugate.
+    """As `dot`, with the first vector conjugated.
 
     Example:
         >>> import pyburn
         >>> pyburn.vdot(pyburn.tensor([2, 3]), pyburn.tensor([2, 1]))
         tensor(7)
     """
-    return write_out(out, input.dot(other))
+    return write_out(out, input.conj().dot(other))
 
 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -167,7 +167,7 @@ def t(input: Tensor) -> Tensor:
 
 
 def adjoint(input: Tensor) -> Tensor:
-    """A view with the last two dimensions exchanged.
+    """The last two dimensions exchanged and complex numbers conjugated; a view of a real tensor.
 
     Example:
         >>> import pyburn
@@ -176,7 +176,7 @@ def adjoint(input: Tensor) -> Tensor:
     """
     if input.dim() < 2:
         raise RuntimeError(f"adjoint: tensor.adjoint() is only supported on matrices, got {input.dim()}-D tensor")
-    return input.transpose(-2, -1)
+    return input.transpose(-2, -1).conj()
 
 
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
@@ -631,16 +631,21 @@ def _all_transpose(self: Tensor) -> Tensor:
 
 
 def _plain_transpose(self: Tensor) -> Tensor:
-    """The transpose of a matrix, as a view."""
+    """The transpose of a matrix with complex numbers conjugated; a view of a real one."""
     if self.dim() not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
-    return self.transpose(0, 1) if self.dim() else self.permute([])
+    return self.transpose(0, 1).conj() if self.dim() else self.permute([]).conj()
+
+
+def _matrix_adjoint(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged and complex numbers conjugated; a view of a real tensor."""
+    return _matrix_transpose(self).conj()
 
 
 for _name, _getter in (
     ("T", _all_transpose),
     ("mT", _matrix_transpose),
     ("H", _plain_transpose),
-    ("mH", _matrix_transpose),
+    ("mH", _matrix_adjoint),
 ):
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))

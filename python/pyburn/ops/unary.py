@@ -418,7 +418,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sign of each element: `sign` for real numbers.
+    """The sign of each element: `sign` for real numbers, the number of size one in the same direction for complex ones.
 
     Args:
         input: The tensor.
@@ -429,7 +429,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sgn(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-1.,  1.,  1.])
     """
-    return write_out(out, input.sign())
+    return write_out(out, input._sgn() if input.is_complex() else input.sign())
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:

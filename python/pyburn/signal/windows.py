@@ -10,7 +10,7 @@ from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._formats import layout as _layout
 from pyburn._formats import strided
-from pyburn.ops import arange, cos, empty, exp, linspace, ones, sin, tensor
+from pyburn.ops import arange, cos, empty, exp, kaiser_window, linspace, ones, sin, tensor
 
 __all__ = [
     "bartlett",
@@ -22,6 +22,7 @@ __all__ = [
     "general_hamming",
     "hamming",
     "hann",
+    "kaiser",
     "nuttall",
 ]
 
@@ -240,6 +241,21 @@ def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
         tensor([1.])
     """
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
+
+
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
+    """The Kaiser window, whose `beta` trades the width of the main lobe for low side lobes.
+
+    Example:
+        >>> from pyburn.signal import windows
+        >>> windows.kaiser(3, beta=1.0)
+        tensor([0.7898, 1.0000, 0.7898])
+    """
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    if M < 0:
+        raise ValueError(f"kaiser: requires non-negative window length, got M={M}")
+    return kaiser_window(M, not sym, beta, **options)
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:

@@ -1,0 +1,197 @@
+"""Complex numbers: their parts, conjugates, sizes and angles."""
+
+from __future__ import annotations
+
+from pyburn import _core
+from pyburn._core import Tensor
+from pyburn.ops._methods import write_out
+
+__all__ = [
+    "angle",
+    "complex",
+    "conj",
+    "conj_physical",
+    "imag",
+    "is_conj",
+    "is_neg",
+    "polar",
+    "real",
+    "resolve_conj",
+    "resolve_neg",
+    "view_as_complex",
+    "view_as_real",
+]
+
+METHODS = ("angle", "conj_physical", "is_conj", "is_neg", "resolve_conj", "resolve_neg")
+INPLACE = ("conj_physical",)
+
+_PI = 3.141592653589793
+
+
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers from their parts.
+
+    Args:
+        real: The real parts, float32 or float64.
+        imag: The imaginary parts, of the same dtype.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.complex(pyburn.tensor([1.0, 2.0]), pyburn.tensor([3.0, 4.0]))
+        tensor([1.+3.j, 2.+4.j])
+    """
+    return write_out(out, _core._complex(real, imag))
+
+
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Complex numbers from their sizes and angles.
+
+    Args:
+        abs: The sizes, float32 or float64.
+        angle: The angles in radians, of the same dtype.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.polar(pyburn.tensor([2.0]), pyburn.tensor([0.0]))
+        tensor([2.+0.j])
+    """
+    if abs.dtype != angle.dtype:
+        raise RuntimeError(f"polar: Expected object of scalar type {abs.dtype} but got {angle.dtype} for angle")
+    return write_out(out, _core._complex(abs * angle.cos(), abs * angle.sin()))
+
+
+def real(input: Tensor) -> Tensor:
+    """The real parts as a view; a real tensor itself.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.real(pyburn.tensor([1 + 2j, 3 - 4j]))
+        tensor([1., 3.])
+    """
+    return input.real
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts as a view.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.imag(pyburn.tensor([1 + 2j, 3 - 4j]))
+        tensor([ 2., -4.])
+    """
+    return input.imag
+
+
+def view_as_real(input: Tensor) -> Tensor:
+    """A view with the two parts of each element as a last dimension.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.view_as_real(pyburn.tensor([1 + 2j, 3 - 4j]))
+        tensor([[ 1.,  2.],
+                [ 3., -4.]])
+    """
+    return _core.view_as_real(input)
+
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """A view of pairs along the last dimension as complex numbers.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.view_as_complex(pyburn.tensor([[1.0, 2.0], [3.0, -4.0]]))
+        tensor([1.+2.j, 3.-4.j])
+    """
+    return _core.view_as_complex(input)
+
+
+def conj(input: Tensor) -> Tensor:
+    """The conjugate; a real tensor itself.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.conj(pyburn.tensor([1 + 2j, 3 - 4j]))
+        tensor([1.-2.j, 3.+4.j])
+
+    Differs from torch:
+        The result has memory of its own: conjugation is never put off.
+    """
+    return input.conj()
+
+
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The conjugate, in memory of its own.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.conj_physical(pyburn.tensor([1 + 2j]))
+        tensor([1.-2.j])
+    """
+    return write_out(out, input.conj())
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: no conjugation is ever pending.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.resolve_conj(pyburn.tensor([1 + 2j]).conj())
+        tensor([1.-2.j])
+    """
+    return input
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: no negation is ever pending.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.resolve_neg(pyburn.tensor([1.0]))
+        tensor([1.])
+    """
+    return input
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: no conjugation is ever pending.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.is_conj(pyburn.tensor([1 + 2j]).conj())
+        False
+    """
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: no negation is ever pending.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.is_neg(pyburn.tensor([1 + 2j]).conj().imag)
+        False
+    """
+    return False
+
+
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of each element in radians: 0 or pi for real numbers.
+
+    Args:
+        input: The tensor.
+        out: A tensor to write the result into.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.angle(pyburn.tensor([1 + 1j, -1 + 0j]))
+        tensor([0.7854, 3.1416])
+    """
+    if input.is_complex():
+        return write_out(out, input._angle())
+    if not input.is_floating_point():
+        input = input.to(_core.get_default_dtype())
+    flat = _core._where(input < 0, _PI, input * 0)
+    # A NaN has no angle, and infinity times zero is none of the two.
+    return write_out(out, _core._where(input.isinf() & (input > 0), 0.0, flat))
