@@ -1,6 +1,6 @@
 """torch.nn: modules, layers, losses and their functions."""
 
-from pyburn.nn import attention, functional, init, modules, parallel, parameter, utils
+from pyburn.nn import attention, burn, functional, init, modules, parallel, parameter, utils
 from pyburn.nn.activation import (
     CELU,
     ELU,
@@ -363,6 +363,7 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
     "attention",
+    "burn",
     "functional",
     "init",
     "modules",
