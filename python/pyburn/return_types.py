@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pyburn._core import Tensor
 
@@ -13,6 +13,7 @@ __all__ = [
     "cummax",
     "cummin",
     "histogram",
+    "histogramdd",
     "kthvalue",
     "max",
     "median",
@@ -139,6 +140,28 @@ class aminmax(Result):
     def max(self) -> Tensor:
         """The greatest values."""
         return self[1]
+
+
+class histogramdd(Result):
+    """What :func:`pyburn.histogramdd` returns."""
+
+    __slots__ = ()
+    _fields = ("hist", "bin_edges")
+
+    def __new__(cls, sequence: tuple[Tensor, tuple[Tensor, ...]]) -> histogramdd:
+        """A result from the counts and the edges of each dimension."""
+        return tuple.__new__(cls, sequence)
+
+    @property
+    def hist(self) -> Tensor:
+        """The counts, or what the points weigh."""
+        return self[0]
+
+    @property
+    def bin_edges(self) -> tuple[Tensor, ...]:
+        """The edges along each dimension."""
+        edges: Any = self[1]
+        return tuple(edges)
 
 
 class histogram(Result):

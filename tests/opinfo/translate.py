@@ -90,10 +90,13 @@ class Translator:
             return pyburn.nn.LinearCrossEntropyOptions(**self(fields))
         if isinstance(value, type) and hasattr(builtin_types, value.__name__):
             return value
+        if isinstance(value, torch.nn.Module):
+            return module(value)
         if callable(value):
-            from opinfo.resolve import rebind
+            from opinfo.resolve import path, rebind
 
-            return rebind(value)
+            known = getattr(torch.nn.functional, getattr(value, "__name__", "?"), None) is value
+            return path(f"nn.functional.{value.__name__}") if known else rebind(value)
         raise UntranslatableError(f"{type(value).__name__} has no counterpart")
 
     def tensor(self, value: torch.Tensor) -> Any:
@@ -143,6 +146,30 @@ class builtin_types:
     """The Python types that torch accepts in place of a dtype."""
 
     bool, int, float, complex = bool, int, float, complex
+
+
+def module(value: torch.nn.Module) -> Any:
+    """Our layer with the settings and the weights of a layer of torch's, as far as samples hold layers."""
+    name = type(value).__name__
+    if isinstance(value, torch.nn.PairwiseDistance):
+        return pyburn.nn.PairwiseDistance(value.norm, value.eps, value.keepdim)
+    if not isinstance(value, (torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer)):
+        raise UntranslatableError(f"{name} has no counterpart")
+    attention = value.self_attn
+    activation = getattr(value.activation, "__name__", "relu")
+    made = getattr(pyburn.nn, name)(
+        attention.embed_dim,
+        attention.num_heads,
+        value.linear1.out_features,
+        value.dropout.p,
+        activation,
+        value.norm1.eps,
+        attention.batch_first,
+        value.norm_first,
+        value.linear1.bias is not None,
+    )
+    made.load_state_dict({key: dense(weight) for key, weight in value.state_dict().items()})
+    return made.train(value.training)
 
 
 def dense(value: torch.Tensor) -> Any:

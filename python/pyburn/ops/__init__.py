@@ -2,6 +2,7 @@
 
 import typing as _typing
 
+from pyburn._core import Tensor as _Tensor
 from pyburn.ops import activation as _activation
 from pyburn.ops import arithmetic as _arithmetic
 from pyburn.ops import bitwise as _bitwise
@@ -11,8 +12,11 @@ from pyburn.ops import conv as _conv
 from pyburn.ops import copies as _copies
 from pyburn.ops import creation as _creation
 from pyburn.ops import cumulative as _cumulative
+from pyburn.ops import differences as _differences
 from pyburn.ops import einsum as _einsum
+from pyburn.ops import grid as _grid
 from pyburn.ops import indexing as _indexing
+from pyburn.ops import inplace as _inplace
 from pyburn.ops import interop as _interop
 from pyburn.ops import joining as _joining
 from pyburn.ops import linalg as _linalg
@@ -33,6 +37,7 @@ from pyburn.ops import trigonometry as _trigonometry
 from pyburn.ops import unary as _unary
 from pyburn.ops import windows as _windows
 from pyburn.ops._methods import attach as _attach
+from pyburn.ops._methods import numpy_names as _numpy_names
 from pyburn.ops.activation import *
 from pyburn.ops.arithmetic import *
 from pyburn.ops.bitwise import *
@@ -42,8 +47,11 @@ from pyburn.ops.conv import *
 from pyburn.ops.copies import *
 from pyburn.ops.creation import *
 from pyburn.ops.cumulative import *
+from pyburn.ops.differences import *
 from pyburn.ops.einsum import *
+from pyburn.ops.grid import *
 from pyburn.ops.indexing import *
+from pyburn.ops.inplace import *
 from pyburn.ops.interop import *
 from pyburn.ops.joining import *
 from pyburn.ops.linalg import *
@@ -75,8 +83,11 @@ _FAMILIES = (
     _copies,
     _creation,
     _cumulative,
+    _differences,
     _einsum,
+    _grid,
     _indexing,
+    _inplace,
     _interop,
     _joining,
     _linalg,
@@ -103,3 +114,17 @@ if not _typing.TYPE_CHECKING:  # which takes a star import for a list of names
 
 for _family in _FAMILIES:
     _attach(_family)
+
+# numpy's `axis` and `keepdims` for the functions that numpy has under the same name.
+_NUMPY = (
+    "all amax amin any argmax argmin argsort cat count_nonzero cummax cummin cumprod cumsum diff gather "
+    "index_select kthvalue log_softmax logsumexp max mean median min mode nanmean nanmedian nanquantile nansum "
+    "prod quantile softmax sort squeeze stack std std_mean sum topk unbind unique_consecutive unsqueeze var "
+    "var_mean"
+)
+for _name in _NUMPY.split():
+    if _name in globals():
+        globals()[_name] = _numpy_names(globals()[_name])
+    # These three methods are called too often to pay for a name that hardly anyone uses.
+    if hasattr(_Tensor, _name) and _name not in ("gather", "index_select", "unsqueeze"):
+        setattr(_Tensor, _name, _numpy_names(getattr(_Tensor, _name)))

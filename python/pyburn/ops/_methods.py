@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,22 @@ def attach(family: ModuleType) -> None:
     for name in getattr(family, "INPLACE", ()):
         function = getattr(family, name, None) or getattr(Tensor, name)
         setattr(Tensor, f"{name}_", inplace(name, function))
+
+
+def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` that also takes numpy's names of `dim` and `keepdim`, as all functions of torch do."""
+
+    @functools.wraps(function)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
+                if theirs in kwargs:
+                    kwargs[ours] = kwargs.pop(theirs)
+            if kwargs.get("out", function) is None:
+                del kwargs["out"]
+        return function(*args, **kwargs)
+
+    return named
 
 
 def inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

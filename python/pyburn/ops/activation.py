@@ -457,7 +457,10 @@ def rrelu(
         raise RuntimeError(f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
     if not training:
         return _finish("rrelu_", input, input._leaky_relu((lower + upper) / 2), inplace)
-    slopes = input.detach().clone().uniform_(lower, upper)
+    # torch draws only for the elements that need a slope, in float64.
+    steep = input.detach() <= 0
+    drawn = steep.new_empty((int(steep.sum().item()),), dtype=_core.float64).uniform_(lower, upper)
+    slopes = input.detach().new_ones(input.shape).masked_scatter(steep, drawn.to(input.dtype))
     return _finish("rrelu_", input, _core._where(input > 0, input, input * slopes), inplace)
 
 

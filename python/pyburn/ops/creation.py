@@ -15,6 +15,7 @@ from pyburn.ops._methods import write_out
 __all__ = [
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "full",
     "full_like",
@@ -26,7 +27,7 @@ __all__ = [
     "zeros_like",
 ]
 
-METHODS = ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")
+METHODS = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros")
 
 Number = bool | int | float
 Device = _core.device | str | int | None
@@ -333,6 +334,53 @@ def empty_strided(
         (1, 2)
     """
     return _core._empty_strided(size, stride, dtype, device, requires_grad)
+
+
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: _core.dtype | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor whose values are not meant to be read, its dimensions in memory in the order of `physical_layout`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
+        (15, 1, 3)
+    """
+    order = [dim + len(size) if dim < 0 else dim for dim in physical_layout]
+    if len(order) != len(size):
+        raise RuntimeError(
+            "empty_permuted: Number of dimensions in size does not match the length of the physical_layout; "
+            f"{len(size)} and {len(order)}"
+        )
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(f"empty_permuted: Dimension out of range or duplicate dim in {list(physical_layout)}")
+    strides, step = [0] * len(size), 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step *= max(size[dim], 1)
+    return empty_strided(size, strides, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def new_empty_strided(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    dtype: _core.dtype | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with the given sizes and strides, of this one's dtype and device."""
+    where = self.device if device is None else device
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=where, requires_grad=requires_grad)
 
 
 def scalar_tensor(

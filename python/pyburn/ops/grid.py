@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pyburn._core import Tensor, int64
 
-__all__: list[str] = []
+__all__ = ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
@@ -50,6 +50,52 @@ def _centre(at: int, count: int, align_corners: bool) -> float:
     return (2.0 * at + 1.0) / count - 1.0
 
 
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """:func:`grid_sample` with its modes as numbers: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.grid_sampler(pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 0, 0, True)
+        tensor([[[[1.]]]])
+    """
+    for name, value in (("interpolation_mode", interpolation_mode), ("padding_mode", padding_mode)):
+        if value not in (0, 1, 2):
+            raise RuntimeError(f"grid_sampler: {name} {value} is not 0, 1 or 2")
+    return grid_sample(input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
+
+
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """:func:`grid_sampler` for images (N, C, H, W).
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.grid_sampler_2d(pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 0, 0, True)
+        tensor([[[[1.]]]])
+    """
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """:func:`grid_sampler` for volumes (N, C, D, H, W).
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.grid_sampler_3d(pyburn.ones(1, 1, 2, 2, 2), pyburn.zeros(1, 1, 1, 1, 3), 0, 0, True)
+        tensor([[[[[1.]]]]])
+    """
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -62,7 +108,7 @@ def grid_sample(
     Args:
         input: Images (N, C, H, W) or volumes (N, C, D, H, W).
         grid: Places.
-        mode: "bilinear", "nearest", or for images "bicubic".
+        mode: "bilinear", "nearest" or "bicubic".
         padding_mode: What lies outside: "zeros", the "border", or a "reflection".
         align_corners: Whether -1 and 1 are the centres of the corner pixels and not their outer edges.
 
@@ -79,9 +125,9 @@ def grid_sample(
             f"grid_sample: input has shape {list(input.shape)} and grid {list(grid.shape)}; expected (N, C, H, W) with "
             "(N, h, w, 2), or (N, C, D, H, W) with (N, d, h, w, 3)"
         )
-    if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and n == 3):
-        raise ValueError(f"grid_sample: mode {mode!r} is not 'bilinear', 'nearest', or for images 'bicubic'")
-    if padding_mode not in ("zeros", "border", "reflection"):
+    if mode not in _MODES:
+        raise ValueError(f"grid_sample: mode {mode!r} is not 'bilinear', 'nearest' or 'bicubic'")
+    if padding_mode not in _PADDINGS:
         raise ValueError(f"grid_sample: padding_mode {padding_mode!r} is not 'zeros', 'border' or 'reflection'")
     corners = bool(align_corners)
     sizes = list(input.shape[2:])

@@ -25,6 +25,7 @@ __all__ = [
     "masked_scatter",
     "masked_select",
     "nonzero",
+    "nonzero_static",
     "one_hot",
     "put",
     "scatter",
@@ -41,6 +42,7 @@ METHODS = (
     "as_strided_scatter",
     "diagonal_scatter",
     "nonzero",
+    "nonzero_static",
     "scatter",
     "select_scatter",
     "slice_scatter",
@@ -360,6 +362,23 @@ def argwhere(input: Tensor) -> Tensor:
         tensor([[1]])
     """
     return input._nonzero()
+
+
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` coordinates of elements that are not zero, filled up with `fill_value`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nonzero_static(pyburn.tensor([0, 3]), size=2)
+        tensor([[ 1],
+                [-1]])
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    found = input._nonzero()[:size]
+    result = found.new_full((size, input.dim()), fill_value)
+    result[: found.shape[0]] = found
+    return result
 
 
 def _written(op: str, input: Tensor, place: Tensor, result: Tensor, src: Tensor) -> Tensor:

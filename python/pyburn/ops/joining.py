@@ -245,6 +245,8 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     if isinstance(given, int):
         if given <= 0:
             raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {given}")
+        if given > max(size, 1 << 20):
+            raise RuntimeError(f"tensor_split: {given} sections of {size} positions: all but {size} would be empty")
         cuts = [0, *itertools.accumulate(size // given + (at < size % given) for at in range(given))]
         pairs = list(itertools.pairwise(cuts))
     else:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pyburn import _core
-from pyburn._core import Tensor
+from pyburn._core import Tensor, bfloat16, float16, float32
 from pyburn.ops._methods import write_out
 
 __all__ = [
@@ -182,6 +182,10 @@ def addmm(
         >>> pyburn.addmm(pyburn.ones(1, 1), pyburn.ones(1, 2), pyburn.ones(2, 1), alpha=3)
         tensor([[7.]])
     """
+    if mat1.dtype == input.dtype and input.dtype in (bfloat16, float16):
+        # Half types are rounded once, at the end.
+        wide = _weighted(input.to(float32), mat1.to(float32).mm(mat2.to(float32)), beta, alpha)
+        return write_out(out, wide.to(input.dtype))
     return write_out(out, _weighted(input, mat1.mm(mat2), beta, alpha))
 
 

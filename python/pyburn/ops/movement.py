@@ -520,7 +520,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return input.clone()
 
 
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(self: Tensor, *args: Any, repeats: Dims | None = None) -> Tensor:
     """A copy with the tensor repeated along its dimensions; more numbers than dimensions add leading ones.
 
     Example:
@@ -529,7 +529,7 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
         tensor([[1, 2, 1, 2],
                 [1, 2, 1, 2]])
     """
-    times = _numbers("repeat", repeats)
+    times = _numbers("repeat", args if repeats is None else (repeats,))
     if len(times) < self.dim():
         raise RuntimeError(
             "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor, "
@@ -549,7 +549,7 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     return out.clone() if all(count == 1 for count in times) else out.contiguous()
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *args: Any, dims: Dims | None = None) -> Tensor:
     """A copy with the tensor repeated; missing numbers count as 1, as numpy does it.
 
     Example:
@@ -557,7 +557,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
         >>> pyburn.tile(pyburn.tensor([1, 2]), (2,))
         tensor([1, 2, 1, 2])
     """
-    times = _numbers("tile", dims)
+    times = _numbers("tile", args if dims is None else (dims,))
     return repeat(input, [1] * (input.dim() - len(times)) + times)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyburn._core import Tensor
 
-__all__ = ["pad"]
+__all__ = ["constant_pad_nd", "pad"]
 
 Number = bool | int | float
 
@@ -56,6 +56,20 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
         if (before, after) != (0, 0):
             out = out._take_dim(dim, _positions(mode, input.shape[dim], before, after, dim))
     return out.clone() if out is input else out
+
+
+_pad = pad
+
+
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
+    """`input` with a constant added at its edges: :func:`pad` with `mode="constant"`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.constant_pad_nd(pyburn.tensor([1, 2]), (1, 0))
+        tensor([0, 1, 2])
+    """
+    return _pad(input, pad, "constant", value)
 
 
 def _positions(mode: str, size: int, before: int, after: int, dim: int) -> list[int]:

@@ -24,9 +24,11 @@ __all__ = [
     "nansum",
     "prod",
     "sum",
+    "sum_to_size",
+    "trace",
 ]
 
-METHODS = ("aminmax", "max", "min", "nanmean", "nansum")
+METHODS = ("aminmax", "max", "min", "nanmean", "nansum", "sum_to_size", "trace")
 
 Dims = int | Sequence[int] | None
 
@@ -54,6 +56,38 @@ def sum(
         tensor([4, 6])
     """
     return write_out(out, input.sum(dim, keepdim, dtype=dtype))
+
+
+def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
+    """The sum over the dimensions that broadcasting from `size` would add or repeat.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]])
+    """
+    first = size[0] if size else ()
+    shape = [int(one) for one in (size if isinstance(first, int) else first)]  # type: ignore[arg-type]
+    extra = self.dim() - len(shape)
+    own = list(self.shape)
+    if extra < 0 or [one for one, have in zip(shape, own[extra:], strict=True) if one not in (1, have)]:
+        raise RuntimeError(f"sum_to_size: size {shape} is not expandable to size {own}.")
+    repeated = [extra + at for at, one in enumerate(shape) if one == 1 and own[extra + at] != 1]
+    dims = list(range(extra)) + repeated
+    return self.sum(dims, True).reshape(shape) if dims else self
+
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.trace(pyburn.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
+    return input.diagonal().sum()
 
 
 def nansum(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
+import math
+from collections.abc import Sequence
+
 from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out, write_outs
 from pyburn.ops.creation import tensor
 from pyburn.ops.ranges import linspace
 
-__all__ = ["bincount", "bucketize", "histc", "histogram", "isin", "searchsorted"]
+__all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "isin", "searchsorted"]
 
 METHODS = ("histogram",)
 
@@ -151,6 +155,67 @@ def histogram(
     if density:
         hist = hist / (hist.sum() * edges.diff())
     return return_types.histogram(write_outs(out, (hist, edges)))
+
+
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int] | Sequence[Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> return_types.histogramdd:
+    """Counts of points in the cells of a grid, and the edges along each dimension, as a named tuple.
+
+    Args:
+        input: The points: the last dimension holds their coordinates.
+        bins: The number of equal bins, one for each dimension, or the edges of each.
+        range: Least and greatest edge of each dimension in turn; the data's by default.
+        weight: What each point counts.
+        density: Whether the result is scaled to integrate to 1.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.histogramdd(pyburn.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), bins=[2, 2]).hist
+        tensor([[0., 1.],
+                [1., 1.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"histogramdd: input tensor should have at least 2 dimensions, got {list(input.shape)}")
+    count = input.shape[-1]
+    given: list[int | Tensor] = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(given) != count:
+        raise RuntimeError(f"histogramdd: bins has {len(given)} entries for {count} dimensions")
+    points = input.detach().reshape(-1, count)
+    limits = None if range is None else [(range[2 * at], range[2 * at + 1]) for at in builtins.range(count)]
+    edges, cell, inside = [], points.new_zeros(points.shape[0], dtype=_core.int64), None
+    for at, one in enumerate(given):
+        column = points[:, at].contiguous()
+        edge = one
+        if not isinstance(one, Tensor):
+            low, high = limits[at] if limits is not None else _histogram_range(column)
+            if low == high:
+                low, high = low - 0.5, high + 0.5
+            edge = linspace(low, high, one + 1, dtype=input.dtype, device=input.device)
+        assert isinstance(edge, Tensor)
+        edges.append(edge)
+        place = searchsorted(edge.contiguous(), column, right=True) - 1
+        last = edge.shape[0] - 1
+        place = place - (column == edge[-1]).to(place.dtype) * (place == last).to(place.dtype)
+        valid = (column >= edge[0]) & (column <= edge[-1])
+        inside = valid if inside is None else inside & valid
+        cell = cell * last + place
+    shape = [edge.shape[0] - 1 for edge in edges]
+    amount = input.detach().new_ones(points.shape[0]) if weight is None else weight.detach().reshape(-1)
+    hist = amount.new_zeros(math.prod(shape))
+    if inside is not None:
+        hist = hist.index_add(0, cell[inside], amount[inside])
+    hist = hist.reshape(shape)
+    if density:
+        hist = hist / hist.sum()
+        for at, edge in enumerate(edges):
+            hist = hist / edge.diff().reshape([-1 if at == dim else 1 for dim in builtins.range(count)])
+    return return_types.histogramdd((hist, tuple(edges)))
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

@@ -1,0 +1,52 @@
+"""numpy's `axis` and `keepdims`, numpy's own functions on tensors, and keyword forms of sizes."""
+
+import numpy as np
+import pyburn
+import pytest
+import torch
+
+from oracle import check_op
+
+X = np.arange(12.0, dtype="float32").reshape(3, 4) - 4
+
+REDUCTIONS = ["sum", "mean", "prod", "amax", "amin", "std", "var", "logsumexp", "nansum", "median", "max"]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_axis_and_keepdims_of_functions_and_methods(name: str) -> None:
+    check_op(lambda lib, x: getattr(lib, name)(x, axis=1, keepdims=True), X)
+    if name != "logsumexp":
+        check_op(lambda lib, x: getattr(x, name)(axis=0), X)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "softmax", "sort", "unbind", "squeeze", "argmax", "argsort"])
+def test_axis_without_keepdims(name: str) -> None:
+    check_op(lambda lib, x: getattr(lib, name)(x, axis=0), X, grad=name not in ("argmax", "argsort"))
+
+
+@pytest.mark.parametrize("name", ["cat", "stack"])
+def test_axis_of_joining(name: str) -> None:
+    check_op(lambda lib, x: getattr(lib, name)([x, x], axis=1), X)
+
+
+@pytest.mark.parametrize("name", ["mean", "sum", "prod", "max", "min", "any", "argmax"])
+def test_numpy_reduces_tensors(name: str) -> None:
+    function = getattr(np, name)
+    assert float(function(pyburn.tensor(X))) == float(function(X))
+    if name in ("mean", "sum", "prod"):
+        np.testing.assert_allclose(function(pyburn.tensor(X), axis=0).numpy(), function(X, axis=0))
+
+
+def test_sizes_by_name() -> None:
+    check_op(lambda lib, x: x.flip(dims=(0, 1)), X)
+    check_op(lambda lib, x: lib.flip(x, dims=[1]), X)
+    check_op(lambda lib, x: x.repeat(repeats=(2, 1)), X)
+    check_op(lambda lib, x: x.tile(dims=(2, 1)), X)
+
+
+def test_inplace_functions_write_into_their_argument() -> None:
+    for name in ("abs_", "exp_", "zero_", "sigmoid_", "neg_"):
+        x = pyburn.tensor(X)
+        assert getattr(pyburn, name)(x) is x
+        np.testing.assert_allclose(x.numpy(), getattr(torch, name)(torch.tensor(X)).numpy(), rtol=1e-6)
+    check_op(lambda lib, x: lib.fill(x, 3), X, grad=False)
