@@ -1,6 +1,9 @@
 """torch.nn: modules, layers, losses and their functions."""
 
-from pyburn.nn import attention, burn, functional, init, modules, parallel, parameter, utils
+import importlib as _importlib
+import typing as _typing
+
+from pyburn.nn import attention, functional, init, parallel, parameter, utils
 from pyburn.nn.activation import (
     CELU,
     ELU,
@@ -193,6 +196,20 @@ from pyburn.nn.upsampling import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
+
+if _typing.TYPE_CHECKING:
+    from pyburn.nn import burn, modules
+
+# Loaded when first named: most programs never do.
+_LAZY = ("burn", "modules")
+
+
+def __getattr__(name: str) -> object:
+    """A part that is loaded when first named."""
+    if name in _LAZY:
+        return _importlib.import_module(f"pyburn.nn.{name}")
+    raise AttributeError(f"module 'pyburn.nn' has no attribute '{name}'")
+
 
 __all__ = [
     "CELU",

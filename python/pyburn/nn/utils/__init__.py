@@ -1,5 +1,8 @@
 """torch.nn.utils: helpers around parameters and their gradients."""
 
+import importlib as _importlib
+import typing as _typing
+
 from pyburn.nn.utils import (
     clip_grad,
     convert_parameters,
@@ -7,7 +10,6 @@ from pyburn.nn.utils import (
     init,
     parametrizations,
     parametrize,
-    prune,
     rnn,
     stateless,
 )
@@ -29,6 +31,17 @@ from pyburn.nn.utils.init import skip_init
 from pyburn.nn.utils.memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
 from pyburn.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from pyburn.nn.utils.weight_norm import remove_weight_norm, weight_norm
+
+if _typing.TYPE_CHECKING:
+    from pyburn.nn.utils import prune
+
+
+def __getattr__(name: str) -> object:
+    """`prune`, which is loaded when first named."""
+    if name == "prune":
+        return _importlib.import_module("pyburn.nn.utils.prune")
+    raise AttributeError(f"module 'pyburn.nn.utils' has no attribute '{name}'")
+
 
 __all__ = [
     "clip_grad",
