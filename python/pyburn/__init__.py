@@ -115,6 +115,7 @@ if _typing.TYPE_CHECKING:
         safetensors as safetensors,
         serialization as serialization,
         signal as signal,
+        special as special,
         storage as storage,
         testing as testing,
         torch_version as torch_version,
@@ -145,6 +146,12 @@ if _typing.TYPE_CHECKING:
     from pyburn.serialization import (
         load as load,
         save as save,
+    )
+    from pyburn.special import (
+        i0 as i0,
+        igamma as igamma,
+        igammac as igammac,
+        mvlgamma as mvlgamma,
     )
 
 # `pyburn.tensor` is a module that can be called: it replaces the function of the same name.

@@ -35,6 +35,27 @@ class _TensorType(type):
         return isinstance(instance, Tensor) and instance.dtype == cls.dtype and instance.is_cpu
 
 
+_native_type = Tensor.type
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """This tensor in another dtype, which may be named by one of the types below; without one, the type's name.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(1).type(pyburn.LongTensor)
+        tensor([1])
+    """
+    if isinstance(dtype, _TensorType):
+        dtype = dtype.dtype
+    elif isinstance(dtype, type) and (dtype.__module__ or "").startswith("pyburn.cuda"):
+        raise TypeError(f"type torch.cuda.{dtype.__name__} not available. Torch not compiled with CUDA enabled.")
+    return _native_type(self) if dtype is None else _native_type(self, dtype)
+
+
+setattr(Tensor, "type", _type)  # noqa: B010
+
+
 class FloatTensor(metaclass=_TensorType):
     """CPU tensors of float32; a call makes one from sizes or from data.
 

@@ -92,6 +92,8 @@ def _resolve(below: str) -> ModuleType | None:
     """The module of pyburn for ``torch.<below>``: a file of that name, or an attribute of its parent."""
     if not below:
         return _torch
+    if f"pyburn.{below}" in sys.modules:
+        return sys.modules[f"pyburn.{below}"]
     parent_name, _, child = below.rpartition(".")
     try:
         if importlib.util.find_spec(f"pyburn.{below}") is not None:

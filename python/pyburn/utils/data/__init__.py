@@ -21,7 +21,7 @@ from pyburn.data import (
     get_worker_info,
     random_split,
 )
-from pyburn.utils.data import dataloader, dataset, distributed, sampler
+from pyburn.utils.data import _utils, dataloader, dataset, distributed, sampler
 
 __all__ = [
     "BatchSampler",
@@ -39,6 +39,7 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "_utils",
     "dataloader",
     "dataset",
     "default_collate",
