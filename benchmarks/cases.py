@@ -123,6 +123,18 @@ def large_sort(lib: Any) -> Callable[[], object]:
     return lambda: a.sort()
 
 
+def large_rfft(lib: Any) -> Callable[[], object]:
+    """`rfft` of rows of a thousand random floats."""
+    a = lib.rand(1000, 1000)
+    return lambda: lib.fft.rfft(a)
+
+
+def large_fft_columns(lib: Any) -> Callable[[], object]:
+    """`fft` of columns of a thousand complex numbers."""
+    a = lib.rand(1000, 1000, dtype=lib.complex64)
+    return lambda: lib.fft.fft(a, dim=0)
+
+
 def large_searchsorted(lib: Any) -> Callable[[], object]:
     """`searchsorted` of a million floats in a thousand."""
     a, b = lib.linspace(0, 1, 1000), lib.rand(1000, 1000)
@@ -170,6 +182,8 @@ CASES: dict[str, Case] = {
         large_argmax,
         large_cumsum,
         large_sort,
+        large_rfft,
+        large_fft_columns,
         large_searchsorted,
         large_contiguous,
         large_matmul,

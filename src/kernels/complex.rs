@@ -1,4 +1,4 @@
-//! Arithmetic and functions of complex elements (benchmarks/ops.py: none; burn has no complex numbers at all).
+//! Arithmetic and functions of complex elements: burn has none.
 //!
 //! Functions are written once, in float64, and complex64 goes through them: fewer kernels, and no overflow on the way.
 

@@ -7,7 +7,7 @@ use super::fold::fold;
 pub use super::fold::reduced_shape;
 use super::operand::Scalar;
 use super::views::DimArg;
-use super::{creation, elementwise, movement};
+use super::{complex, creation, elementwise, movement};
 use crate::autograd::{Record, grads};
 use crate::dtype::{DType, DTypeArg, default_dtype};
 use crate::error::{self, Result};
@@ -103,6 +103,9 @@ pub fn mean(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
 
 /// The sum of what is not NaN.
 fn nansum(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return error::dtype(format!("nansum: not implemented for '{}'", x.dtype().name()));
+    }
     if !x.dtype().is_float() {
         return sum(x, dims, keepdim);
     }
@@ -120,14 +123,14 @@ fn nansum(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
 
 /// `log(sum(exp(x)))` without overflow.
 pub fn logsumexp(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
-    let x = &if x.dtype().is_float() { x.clone() } else { creation::to_dtype(x, default_dtype())? };
+    let x = &if x.dtype().is_differentiable() { x.clone() } else { creation::to_dtype(x, default_dtype())? };
     let shape = Shape::new(x, dims);
     let out = {
         let x = x.detached();
         let peak = if x.numel() == 0 {
-            creation::zeros(&shape.kept, x.dtype(), x.device())?
+            creation::zeros(&shape.kept, x.dtype().real(), x.device())?
         } else {
-            let peak = fold("logsumexp", Fold::Max, &x, dims, true)?;
+            let peak = fold("logsumexp", Fold::Max, &complex::real(&x)?, dims, true)?;
             let infinite = elementwise::eq(&elementwise::abs(&peak)?, f64::INFINITY)?;
             elementwise::select(&infinite, Arg::from(0), Arg::from(&peak))?
         };
@@ -137,7 +140,7 @@ pub fn logsumexp(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
     if let Some(record) = Record::new("LogsumexpBackward0", &[x]) {
         record.save(x).save_outputs().finish(&out, move |c| {
             let share = elementwise::exp(&elementwise::sub(c.saved(0)?, &shape.keep(c.saved(1)?)?)?)?;
-            grads([Some(elementwise::mul(&shape.keep(&c.grad()?)?, &share)?)])
+            complex::holomorphic(c, &|grad| elementwise::mul(&shape.keep(grad)?, &share))
         });
     }
     Ok(out)

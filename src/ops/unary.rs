@@ -123,7 +123,7 @@ functions! {
     cosh = Cosh, floating, "CoshBackward0", input, |g, x| mul(g, &sinh(x)?);
     tanh = Tanh, floating, "TanhBackward0", output, |g, y| mul(g, &one_minus_square(y)?);
     asinh = Asinh, floating, "AsinhBackward0", input, |g, x| mul(g, &rsqrt(&add_scalar(&square(x)?, Scalar::Int(1))?)?);
-    acosh = Acosh, floating, "AcoshBackward0", input, |g, x| mul(g, &rsqrt(&add_scalar(&square(x)?, Scalar::Int(-1))?)?);
+    acosh = Acosh, floating, "AcoshBackward0", input, |g, x| mul(g, &mul(&rsqrt(&add_scalar(x, Scalar::Int(-1))?)?, &rsqrt(&add_scalar(x, Scalar::Int(1))?)?)?);
     atanh = Atanh, floating, "AtanhBackward0", input, |g, x| over(g, &one_minus_square(x)?);
     erf = Erf, floating, "ErfBackward0", input, |g, x| mul(&times(g, 2.0 / PI.sqrt())?, &exp(&neg(&square(x)?)?)?);
     erfc = Erfc, floating, "ErfcBackward0", input, |g, x| mul(&times(g, -2.0 / PI.sqrt())?, &exp(&neg(&square(x)?)?)?);

@@ -21,7 +21,7 @@ def draw(*shape):
 BOTH = ["float32", "float64"]
 SMOOTH = [
     *("sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
-    *("asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh", "sigmoid", "square", "neg", "sgn"),
+    *("asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "square", "neg", "sgn"),
 ]
 
 
@@ -62,6 +62,7 @@ def test_operators():
     check_op(lambda lib, x: 1 / x + (1 + 1j) ** x, draw(3), rtol=1e-9)
     check_op(lambda lib, x: x**2 + x**-1 + x**0.5 + x**3, draw(3), gradgrad=True, rtol=1e-9)
     check_op(lambda lib, x: lib.add(x, x, alpha=2j), draw(3))
+    check_op(lambda lib, x: (lib.float_power(x, 2), lib.float_power(x.real, x)), draw(3), rtol=1e-9)
 
 
 def test_quotients_by_zero():
@@ -91,6 +92,7 @@ def test_comparison():
         lambda lib, x: lib.linalg.vector_norm(x, 3, dim=1) if lib is torch else x.norm(3, 1),
         lambda lib, x: x.var(1),
         lambda lib, x: x.std(),
+        lambda lib, x: x.logsumexp(1),
     ],
 )
 def test_reductions(fn):
@@ -162,6 +164,39 @@ def test_products(fn):
 )
 def test_movement(fn):
     check_op(fn, draw(3, 4), gradgrad=True)
+
+
+def test_norms_of_gradients():
+    values = draw(4)
+    lengths = []
+    for lib in (torch, pyburn):
+        z = lib.tensor(values.tolist(), dtype=lib.complex128, requires_grad=True)
+        (z * z).abs().sum().backward()
+        lengths.append(float(lib.nn.utils.clip_grad_norm_([z], 1.0)))
+    assert abs(lengths[0] - lengths[1]) < 1e-9
+
+
+def test_gradcheck_takes_complex_numbers():
+    z = pyburn.tensor(draw(3).tolist(), dtype=pyburn.complex128, requires_grad=True)
+    x = pyburn.tensor([0.5, -1.0, 2.0], dtype=pyburn.float64, requires_grad=True)
+    assert pyburn.autograd.gradcheck(lambda z, x: (z * x).exp(), (z, x))
+    assert pyburn.autograd.gradgradcheck(lambda z, x: z.abs() * x, (z, x))
+    assert pyburn.autograd.gradcheck(lambda x: pyburn.fft.rfft(x), x)
+
+
+def test_a_function_of_ones_own_may_be_complex():
+    class Turn(pyburn.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            return z * 1j
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * -1j
+
+    z = pyburn.tensor([1 + 2j], requires_grad=True)
+    Turn.apply(z).real.sum().backward()
+    assert z.grad.tolist() == [-1j]
 
 
 def test_in_place():
@@ -319,6 +354,14 @@ def test_dropping_the_imaginary_part_warns():
         lambda lib, x: lib.relu(x),
         lambda lib, x: x.median(),
         lambda lib, x: x.trunc(),
+        lambda lib, x: x.nansum(),
+        lambda lib, x: lib.deg2rad(x),
+        lambda lib, x: lib.rad2deg(x),
+        lambda lib, x: lib.isposinf(x),
+        lambda lib, x: lib.isneginf(x),
+        lambda lib, x: lib.logit(x),
+        lambda lib, x: lib.special.zeta(x, x),
+        lambda lib, x: x.sum().backward(),
         lambda lib, x: lib.atan2(x, x),
         lambda lib, x: x.amax(),
         lambda lib, x: lib.arange(0, 1j),

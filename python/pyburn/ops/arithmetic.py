@@ -292,8 +292,9 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
         tensor([1., 4.], dtype=pyburn.float64)
     """
     _one_tensor("float_power", input, exponent)
-    base = _tensor(input, exponent)._to_dtype(_core.float64)
-    power = exponent._to_dtype(_core.float64) if isinstance(exponent, Tensor) else exponent
+    wide = _core.complex128 if _core.result_type(input, exponent).is_complex else _core.float64
+    base = _tensor(input, exponent)._to_dtype(wide)
+    power = exponent._to_dtype(wide) if isinstance(exponent, Tensor) else exponent
     return write_out(out, base.pow(power))
 
 

@@ -284,6 +284,8 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.isposinf(pyburn.tensor([1.0, float("inf"), float("-inf"), float("nan")]))
         tensor([False,  True, False, False])
     """
+    if input.is_complex():
+        raise _core.DTypeError("isposinf does not support complex inputs.")
     return write_out(out, input == _INF if input.is_floating_point() else _nowhere(input))
 
 
@@ -299,6 +301,8 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.isneginf(pyburn.tensor([1.0, float("inf"), float("-inf"), float("nan")]))
         tensor([False, False,  True, False])
     """
+    if input.is_complex():
+        raise _core.DTypeError("isneginf does not support complex inputs.")
     return write_out(out, input == -_INF if input.is_floating_point() else _nowhere(input))
 
 

@@ -185,8 +185,8 @@ def rfft(
 
     Example:
         >>> import pyburn
-        >>> pyburn.fft.rfft(pyburn.tensor([0.0, 1.0, 0.0, 0.0])).abs()
-        tensor([1., 1., 1.])
+        >>> pyburn.fft.rfft(pyburn.tensor([0.0, 1.0, 0.0, 0.0]))
+        tensor([ 1.+0.j,  0.-1.j, -1.+0.j])
     """
     return write_out(out, _half("rfft", input, n, dim, norm, True))
 

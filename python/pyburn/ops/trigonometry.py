@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out
 
@@ -230,6 +231,11 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return write_out(out, input.sinc())
 
 
+def _need_real(op: str, input: Tensor) -> None:
+    if input.is_complex():
+        raise _core.DTypeError(f"{op} is not supported for complex tensors.")
+
+
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Angles in radians, from degrees.
 
@@ -242,6 +248,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.deg2rad(pyburn.tensor([180.0, -90.0]))
         tensor([ 3.1416, -1.5708])
     """
+    _need_real("deg2rad", input)
     return write_out(out, input * (math.pi / 180.0))
 
 
@@ -257,6 +264,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.rad2deg(pyburn.tensor([3.1416, -1.5708]))
         tensor([180.0004, -90.0002])
     """
+    _need_real("rad2deg", input)
     return write_out(out, input * (180.0 / math.pi))
 
 

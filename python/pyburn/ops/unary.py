@@ -493,6 +493,8 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         >>> pyburn.logit(pyburn.tensor([0.25, 0.5]))
         tensor([-1.0986,  0.0000])
     """
+    if input.is_complex():
+        raise _core.DTypeError(f"logit: not implemented for '{input.dtype}'")
     x = input if eps is None else input.clamp(eps, 1.0 - eps)
     if eps is not None and eps > 0.5:
         # torch looks at the lower bound first, its clamp at the upper one.

@@ -27,6 +27,8 @@ def pair(one: Any, two: Any, name: str) -> tuple[Tensor, Tensor]:
     if not isinstance(one, Tensor) and not isinstance(two, Tensor):
         raise TypeError(f"{name}: one of the arguments must be a Tensor, but both are numbers.")
     dtype = result_type(one, two)
+    if dtype.is_complex:
+        raise TypeError(f"{name}: this function takes real numbers, but the dtype is {dtype}.")
     wanted = dtype if dtype.is_floating_point else get_default_dtype()
     like = one if isinstance(one, Tensor) else two
     made = [

@@ -18,6 +18,8 @@ def vector_norm(
         >>> vector_norm(pyburn.tensor([3.0, 4.0]))
         tensor(5.)
     """
+    if input.is_complex():
+        input = input.abs()
     dims = tuple(range(input.dim())) if dim is None else dim
     if p == math.inf:
         return input.abs().amax(dims, keepdim=keepdim)
