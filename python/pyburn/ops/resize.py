@@ -137,7 +137,27 @@ def _weighted(input: Tensor, steps: list[tuple[int, list[Taps]]]) -> Tensor:
     if input.is_floating_point():
         wide = input if input.dtype.itemsize >= 4 else input.to(float32)
         return _core._resample(wide, steps).to(input.dtype)
-    return _core._resample(input.to(float32), steps).round().clamp(0, 255).to(input.dtype)
+    x = input.to(float32)
+    for dim, rows in reversed(steps):
+        # torch keeps bytes between the passes, the last dimension first, and rounds halves up.
+        x = (_core._resample(x, [(dim, _whole(rows))]) + 0.5).floor().clamp(0, 255)
+    return x.to(input.dtype)
+
+
+def _whole(rows: list[Taps]) -> list[Taps]:
+    """The weights as torch has them for bytes: 16-bit integers over one power of two."""
+    merged = []
+    for row in rows:
+        sums: dict[int, float] = {}
+        for at, weight in row:
+            sums[at] = sums.get(at, 0.0) + weight
+        merged.append(list(sums.items()))
+    greatest = max((weight for row in merged for _, weight in row), default=1.0)
+    bits = next((bits for bits in range(22) if int(0.5 + greatest * (1 << (bits + 1))) >= 1 << 15), 22)
+    scale = 1 << bits
+    return [
+        [(at, math.copysign(int(abs(weight) * scale + 0.5), weight) / scale) for at, weight in row] for row in merged
+    ]
 
 
 def _single(value: float) -> float:
@@ -362,5 +382,9 @@ def fold(
         size + 2 * p - ((c - 1) * s + d * (k - 1) + 1)
         for size, p, c, s, d, k in zip(sizes, edges, counts, steps, spacing, kernel, strict=True)
     ]
-    image = conv_transpose2d(grid, one, None, steps, edges, extra, 1, spacing).reshape(batch, channels, *sizes)
+    if x.dtype == _core.bool:
+        grid, one = grid.to(_core.uint8), one.to(_core.uint8)
+    image = (
+        conv_transpose2d(grid, one, None, steps, edges, extra, 1, spacing).reshape(batch, channels, *sizes).to(x.dtype)
+    )
     return image if input.dim() == 3 else image.squeeze(0)

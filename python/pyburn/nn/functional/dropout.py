@@ -124,12 +124,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`input` of shape (N, C, D, H, W) with whole channels dropped.
+    """`input` of shape (N, C, D, H, W) or (C, D, H, W) with whole channels dropped.
 
     Example:
         >>> import pyburn
         >>> tuple(pyburn.nn.functional.dropout3d(pyburn.ones(1, 2, 3, 3, 3), 0.5, training=False).shape)
         (1, 2, 3, 3, 3)
     """
-    _check("dropout3d", p)
-    return _drop(input, _channels(input), p, inplace) if training and p > 0.0 else input
+    return _feature_dropout("dropout3d", input, p, training, inplace, 5)
