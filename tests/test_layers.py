@@ -29,6 +29,9 @@ LAYERS = [
     | {
         "__config__",
         "_dynamo",
+        "_inductor",
+        "_utils",
+        "accelerator",
         "backends",
         "compiler",
         "distributed",
@@ -43,7 +46,7 @@ LAYERS = [
     | {"overrides", "profiler", "random", "storage", "testing", "torch_version", "types", "version", "xpu"},
     {"nn", "module"},
     {"optim", "lr_scheduler", "serialization"},
-    {"amp", "cpu", "hub", "jit"},
+    {"_jit_internal", "amp", "ao", "cpu", "hub", "jit", "quantization"},
     {"data"},
     {"train"},
     {"keras", "vision", "models", "onnx", "inference", "serve", "compat", "cli", "__main__"},

@@ -11,6 +11,9 @@ import pytest
 import torch
 
 MODULES = [
+    *("_inductor", "_jit_internal", "_utils", "accelerator", "ao.quantization", "distributed.elastic"),
+    *("distributed.fsdp", "distributed.optim", "nn.common_types", "quantization", "utils._python_dispatch"),
+    *("utils.collect_env", "utils.hooks"),
     *("__config__", "_dynamo", "amp", "autograd.profiler", "backends.cuda", "backends.cudnn", "backends.mkl"),
     *("backends.mkldnn", "backends.mps", "backends.openmp", "backends.opt_einsum", "compiler", "cpu", "cpu.amp"),
     *("cuda.amp", "cuda.memory", "cuda.nvtx", "cuda.random", "distributed.rpc", "distributed.tensor", "export", "func"),
@@ -69,6 +72,10 @@ ANSWERS = [
     "t.autograd.Variable(t.ones(2, requires_grad=True) * 2).is_leaf",
     "type(t.ones(1).as_subclass(t.nn.Parameter)).__name__",
     "t.jit.annotate(int, 3)",
+    "t.accelerator.is_available()",
+    "t._utils._flatten_dense_tensors([t.ones(1, 2), t.zeros(1)]).tolist()",
+    "[u.tolist() for u in t._utils._unflatten_dense_tensors(t.arange(3), [t.ones(1, 2), t.zeros(1)])]",
+    "t.ao.quantization.QuantStub()(t.ones(2)).tolist()",
     "t.jit.script(max)(1, 2) if t.__name__ == 'pyburn' else 2",
 ]
 
@@ -99,6 +106,10 @@ RAISES = [
     "t.hub.load_state_dict_from_url('https://example.com/no_such_model.pth')",
     "t.hub.download_url_to_file('https://example.com/x', '/tmp/x')",
     "t.library.Library('a', 'DEF')",
+    "t.distributed.fsdp.FullyShardedDataParallel(None)",
+    "t.distributed.optim.ZeroRedundancyOptimizer([])",
+    "t.ao.quantization.prepare(None)",
+    "t.utils._python_dispatch.TorchDispatchMode()",
 ]
 
 

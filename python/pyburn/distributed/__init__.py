@@ -109,7 +109,7 @@ __all__ = [
 ]
 
 # Loaded when first named; each raises when it is really used.
-_LAZY = ("distributed_c10d", "rpc", "tensor")
+_LAZY = ("distributed_c10d", "elastic", "fsdp", "optim", "rpc", "tensor")
 
 
 def __getattr__(name: str) -> object:

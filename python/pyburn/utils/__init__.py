@@ -7,7 +7,18 @@ from pyburn.utils import checkpoint
 __all__ = ["checkpoint"]
 
 # Loaded when first named: some stand above this layer, and most programs need none of them.
-_LAZY = ("_pytree", "benchmark", "cpp_extension", "data", "dlpack", "model_zoo", "tensorboard")
+_LAZY = (
+    "_python_dispatch",
+    "_pytree",
+    "benchmark",
+    "collect_env",
+    "cpp_extension",
+    "data",
+    "dlpack",
+    "hooks",
+    "model_zoo",
+    "tensorboard",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,33 @@
+"""torch._utils: helpers that training code borrows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyburn import ops
+from pyburn._core import Tensor
+
+__all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]
+
+
+def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
+    """All elements of the tensors in one vector.
+
+    Example:
+        >>> import pyburn
+        >>> _flatten_dense_tensors([pyburn.ones(1, 2), pyburn.zeros(1)])
+        tensor([1., 1., 0.])
+    """
+    return ops.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Views of a vector with the shapes of the tensors.
+
+    Example:
+        >>> import pyburn
+        >>> _unflatten_dense_tensors(pyburn.arange(3), [pyburn.ones(1, 2), pyburn.zeros(1)])
+        (tensor([[0, 1]]), tensor([2]))
+    """
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors))

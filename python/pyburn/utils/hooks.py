@@ -1,0 +1,5 @@
+"""torch.utils.hooks: what registering a hook returns."""
+
+from pyburn._tensor import RemovableHandle
+
+__all__ = ["RemovableHandle"]
