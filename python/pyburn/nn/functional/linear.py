@@ -83,6 +83,8 @@ def embedding_bag(
             f"embedding_bag: per_sample_weights needs mode 'sum' but mode is {mode!r}; multiply after embedding."
         )
     indices, bag_of, bags = _bags(input, offsets, include_last_offset)
+    if bool(((indices < 0) | (indices >= weight.shape[0])).any()):
+        raise RuntimeError(f"embedding_bag: an index is not in the valid range [0, {weight.shape[0]})")
     vectors = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)  # (N, D)
     kept = indices == indices if padding_idx is None else indices != padding_idx % weight.shape[0]
     if mode == "max":
@@ -109,7 +111,9 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
             raise ValueError("offsets has to be a 1D Tensor")
         starts = [int(start) for start in offsets.tolist()]
         if starts and starts[0] != 0:
-            raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence starts at position 0; got {starts[0]}")
+            raise RuntimeError(
+                f"offsets[0] has to be 0, i.e., the first sequence starts at position 0; got {starts[0]}"
+            )
         starts = starts[:-1] if include_last_offset else starts
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
@@ -119,6 +123,8 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
 
 
 def _bag_maximum(vectors: Tensor, kept: Tensor, bag_of: Tensor, bags: int) -> Tensor:
+    if vectors.numel() == 0:
+        return vectors.new_zeros((bags, vectors.shape[1])) + vectors.sum()
     hidden = vectors.masked_fill(kept.logical_not().unsqueeze(1), -math.inf)
     index = bag_of.unsqueeze(1).expand_as(vectors)
     lowest = vectors.new_full((bags, vectors.shape[1]), -math.inf)
