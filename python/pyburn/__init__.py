@@ -184,6 +184,7 @@ _LAZY = (
     "cpu",
     "data",
     "distributed",
+    "distributions",
     "export",
     "fft",
     "func",

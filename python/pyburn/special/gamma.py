@@ -56,7 +56,7 @@ def _upper_fraction(a: Tensor, x: Tensor) -> Tensor:
         c = c.masked_fill(c.abs() < tiny, tiny)
         change = d * c
         h = h * change
-        if n % 8 == 0 and not bool(((change - 1).abs() > 1e-16).any()):
+        if n % 8 == 0 and not bool(((change - 1).abs() > 3e-15).any()):
             break
     return h * _prefactor(a, x) * a
 

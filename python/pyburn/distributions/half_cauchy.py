@@ -1,0 +1,69 @@
+"""The half-Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from pyburn._core import Tensor
+from pyburn.distributions import constraints
+from pyburn.distributions.cauchy import Cauchy
+from pyburn.distributions.transformed_distribution import TransformedDistribution
+from pyburn.distributions.transforms import AbsTransform
+from pyburn.ops import as_tensor, full, where, zeros_like
+
+
+class HalfCauchy(TransformedDistribution):
+    """Absolute values of Cauchy numbers.
+
+    Args:
+        scale: The scale of the Cauchy numbers.
+        validate_args: See `Distribution`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.distributions.HalfCauchy(1.0).cdf(pyburn.tensor(1.0))
+        tensor(0.5000)
+    """
+
+    arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    @property
+    def scale(self) -> Tensor:
+        """The scale of the Cauchy numbers."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
+
+    @property
+    def mode(self) -> Tensor:
+        return zeros_like(self.scale)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        inside = self.base_dist.log_prob(value) + math.log(2)
+        return where(value >= 0, inside, as_tensor(-math.inf, dtype=inside.dtype, device=inside.device))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
