@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from pyburn._core import Tensor, float32
 from pyburn._typeinfo import finfo
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "native_batch_norm",
+    "native_group_norm",
+    "native_layer_norm",
+    "rms_norm",
+]
 
 
 def _wide(input: Tensor) -> Tensor:
@@ -218,3 +227,63 @@ def group_norm(
     grouped = _wide(input).reshape(batch, num_groups, per_group)
     x = _standard(grouped, [2], eps).reshape(input.shape)
     return _affine(x, weight, bias, [1, channels] + [1] * (input.dim() - 2)).to(input.dtype)
+
+
+def _statistics(x: Tensor, dims: Sequence[int], eps: float) -> tuple[Tensor, Tensor]:
+    """The mean over `dims` and one over the root of the variance, both with the reduced dimensions kept."""
+    mean = x.mean(dims, keepdim=True)
+    return mean, ((x - mean).square().mean(dims, keepdim=True) + eps).rsqrt()
+
+
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """:func:`layer_norm`, with the means and the reciprocal standard deviations that it used.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.native_layer_norm(pyburn.tensor([1.0, 3.0]), (2,), None, None, 0.0)
+        (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
+    """
+    result = layer_norm(input, normalized_shape, weight, bias, eps)
+    dims = _last_dims("native_layer_norm", input, normalized_shape)
+    return (result, *_statistics(_wide(input.detach()), dims, eps))
+
+
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """:func:`group_norm` of `N` samples of `C` channels, with the means and reciprocal deviations that it used.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.native_group_norm(pyburn.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)[1:]
+        (tensor([[2.]]), tensor([[1.]]))
+    """
+    result = group_norm(input, group, weight, bias, eps)
+    mean, inverse = _statistics(_wide(input).reshape(N, group, C // group * HxW), [2], eps)
+    return result, mean.squeeze(2), inverse.squeeze(2)
+
+
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """:func:`batch_norm`, with the batch's means and reciprocal deviations; in evaluation both are empty.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.native_batch_norm(pyburn.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)[1:]
+        (tensor([2.]), tensor([1.]))
+    """
+    result = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return result, input.detach().new_empty(0), input.detach().new_empty(0)
+    mean, inverse = _statistics(_wide(input.detach()), [0, *range(2, input.dim())], eps)
+    return result, mean.reshape(-1), inverse.reshape(-1)
