@@ -214,6 +214,27 @@ fn direct<const N: usize>(
     Ok(Some(out))
 }
 
+/// The commonest call of all, two small float tensors of one dtype and shape, with a single look at each.
+pub fn alike(
+    a: &Tensor,
+    b: &Tensor,
+    kernel: impl FnOnce(DType, &[usize], Strided<'_>, [Strided<'_>; 2]) -> Result<()>,
+) -> Result<Option<Tensor>> {
+    let (a, b) = (a.core(), b.core());
+    let (Data::Cpu(left), Data::Cpu(right)) = (a.storage.data(), b.storage.data()) else { return Ok(None) };
+    let geometry = &a.geometry;
+    let same = a.dtype == b.dtype && a.dtype.is_float() && geometry.shape == b.geometry.shape;
+    let numel = geometry.numel();
+    if !same || numel > guard::DETACH_ABOVE || !geometry.is_contiguous() || !b.geometry.is_contiguous() {
+        return Ok(None);
+    }
+    let (out, pointer) = Tensor::uninit_with_pointer(&geometry.shape, a.dtype)?;
+    let view = |pointer, offset| Strided { pointer, strides: &UNIT, offset };
+    let operands = [view(left.pointer(), geometry.offset), view(right.pointer(), b.geometry.offset)];
+    kernel(a.dtype, &[numel], view(pointer, 0), operands)?;
+    Ok(Some(out))
+}
+
 /// The shape that the tensors among the operands broadcast to.
 fn common_shape(op: &str, args: &[Arg<'_>]) -> Result<Dims> {
     let mut shape: Option<Dims> = None;
@@ -263,7 +284,7 @@ fn on_cpu<const N: usize>(
     }
     let out = match call.into {
         Some(target) => target.clone(),
-        None => Tensor::uninit(&shape, call.out)?,
+        None => Tensor::uninit_with_pointer(&shape, call.out)?.0,
     };
     let target = out.core().clone();
     let strides: SmallVec<[Dims; 3]> = cores

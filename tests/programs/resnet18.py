@@ -58,7 +58,7 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, weight_decay=5e-4)
     colours = torch.eye(3)
     labels = torch.randint(0, 3, (24,))
-    images = 2.0 * torch.randn(24, 3, 16, 16) + colours[labels][:, :, None, None]
+    images = 1.0 * torch.randn(24, 3, 16, 16) + colours[labels][:, :, None, None]
     losses = []
     for _ in range(20):
         optimizer.zero_grad()
