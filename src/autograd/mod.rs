@@ -52,6 +52,10 @@ impl MetaCell {
         self.meta.read_recursive()
     }
 
+    pub fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, Meta>> {
+        self.meta.try_read_recursive()
+    }
+
     pub fn write(&self) -> RwLockWriteGuard<'_, Meta> {
         self.used.store(true, Ordering::Relaxed);
         self.meta.write()
