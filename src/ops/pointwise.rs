@@ -186,7 +186,7 @@ fn direct<const N: usize>(
         return Ok(None);
     }
     let mut views = [Strided { pointer: std::ptr::null_mut(), strides: &UNIT, offset: 0 }; N];
-    let mut numbers = [[0; 8]; N];
+    let mut numbers = [[0; 16]; N];
     for (index, core) in cores.iter().enumerate() {
         match (core, call.args[index]) {
             (Some(core), _) => {
