@@ -153,6 +153,18 @@ def large_matmul(lib: Any) -> Callable[[], object]:
     return lambda: a @ b
 
 
+def large_solve(lib: Any) -> Callable[[], object]:
+    """`linalg.solve` with 256x256 and 16 right-hand sides."""
+    a, b = lib.eye(256) + lib.linspace(0, 1, 256 * 256).reshape(256, 256), lib.ones(256, 16)
+    return lambda: lib.linalg.solve(a, b)
+
+
+def large_svdvals(lib: Any) -> Callable[[], object]:
+    """`linalg.svdvals` of 128x128."""
+    a = lib.eye(128) + lib.linspace(0, 1, 128 * 128).reshape(128, 128)
+    return lambda: lib.linalg.svdvals(a)
+
+
 def conv2d(lib: Any) -> Callable[[], object]:
     """A 3x3 convolution, 16 to 32 channels, batch 8, 32x32."""
     x, w = lib.ones(8, 16, 32, 32), lib.ones(32, 16, 3, 3)
@@ -187,6 +199,8 @@ CASES: dict[str, Case] = {
         large_searchsorted,
         large_contiguous,
         large_matmul,
+        large_solve,
+        large_svdvals,
         conv2d,
     )
 }

@@ -56,7 +56,7 @@ ARGUMENTS = by_name(
         "Node": "node",
         "Sequence[_int]": "dilation kernel_size output_padding padding",
         "Sequence[_int | None]": "output_size",
-        "Tensor": "condition input mask mat2 new_state src tensor values vec weight",
+        "Tensor": "a b condition input mask mat2 new_state pivots src tensor values vec weight",
         "Tensor | None": "bias",
         "Tensor | _Number": "exponent other otherwise p",
         "Tensor | _Number | None": "max min",
@@ -66,12 +66,13 @@ ARGUMENTS = by_name(
         "_Number": "alpha beta end start step",
         "_bool": (
             "ceil_mode copy count_include_pad create_graph descending enabled force ignore_nan in_order keepdim "
-            "largest non_blocking require_grad requires_grad retain_graph right soft tanh transposed"
+            "largest lower non_blocking require_grad requires_grad retain_graph right soft tanh transposed "
+            "unitriangular upper vectors"
         ),
         "_float": ("base bound correction eps high input_scale lambd low mean median scale sigma slope std threshold"),
         "_int": (
-            "bins chunks count decimals dim dim0 dim1 dim2 dimension end_dim groups id k length minlength n num "
-            "num_samples offset seed start_dim steps storage_offset"
+            "bins chunks count decimals dim dim0 dim1 dim2 dimension end_dim groups id k length minlength mode n "
+            "num num_samples offset rows seed start_dim steps storage_offset"
         ),
         "_int | None": "divisor_override",
         "str": "op",
@@ -123,10 +124,11 @@ RETURNS = by_name(
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",
         "tuple[Tensor, Tensor]": (
-            "_adaptive_max_pool _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool _median_dim _mode _sort "
-            "_topk"
+            "_adaptive_max_pool _cholesky _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool _median_dim "
+            "_mode _sort _topk"
         ),
-        "tuple[Tensor, Tensor, Tensor]": "_distinct",
+        "tuple[Tensor, Tensor, Tensor]": "_distinct _eig _eigh _ldl _lu _qr",
+        "tuple[Tensor, Tensor, Tensor, Tensor]": "_svd",
         "tuple[_float, _float]": "_histogram_range",
         "tuple[_int, _int]": "__dlpack_device__",
     }

@@ -12,16 +12,37 @@ __all__ = [
     "aminmax",
     "cummax",
     "cummin",
+    "geqrf",
     "histogram",
     "histogramdd",
     "kthvalue",
+    "linalg_cholesky_ex",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_inv_ex",
+    "linalg_ldl_factor",
+    "linalg_ldl_factor_ex",
+    "linalg_lstsq",
+    "linalg_lu",
+    "linalg_lu_factor",
+    "linalg_lu_factor_ex",
+    "linalg_polar",
+    "linalg_qr",
+    "linalg_slogdet",
+    "linalg_solve_ex",
+    "linalg_svd",
+    "lu_unpack",
     "max",
     "median",
     "min",
     "mode",
     "nanmedian",
+    "qr",
+    "slogdet",
     "sort",
+    "svd",
     "topk",
+    "triangular_solve",
 ]
 
 
@@ -179,3 +200,207 @@ class histogram(Result):
     def bin_edges(self) -> Tensor:
         """The edges between bins, one more than bins."""
         return self[1]
+
+
+def _item(place: int, what: str) -> property:
+    def get(self: Result) -> Tensor:
+        return self[place]
+
+    return property(get, doc=what)
+
+
+class geqrf(Result):
+    """What :func:`pyburn.geqrf` returns."""
+
+    __slots__ = ()
+    _fields = ("a", "tau")
+    a = _item(0, "R, and the reflectors below its diagonal.")
+    tau = _item(1, "The factors of the reflectors.")
+
+
+class linalg_cholesky_ex(Result):
+    """What :func:`pyburn.linalg.cholesky_ex` returns."""
+
+    __slots__ = ()
+    _fields = ("L", "info")
+    L = _item(0, "The factors.")
+    info = _item(1, "The error codes.")
+
+
+class linalg_eig(Result):
+    """What :func:`pyburn.linalg.eig` returns."""
+
+    __slots__ = ()
+    _fields = ("eigenvalues", "eigenvectors")
+    eigenvalues = _item(0, "The eigenvalues.")
+    eigenvectors = _item(1, "The eigenvectors, as columns.")
+
+
+class linalg_eigh(Result):
+    """What :func:`pyburn.linalg.eigh` returns."""
+
+    __slots__ = ()
+    _fields = ("eigenvalues", "eigenvectors")
+    eigenvalues = _item(0, "The eigenvalues, rising.")
+    eigenvectors = _item(1, "The eigenvectors, as columns.")
+
+
+class linalg_inv_ex(Result):
+    """What :func:`pyburn.linalg.inv_ex` returns."""
+
+    __slots__ = ()
+    _fields = ("inverse", "info")
+    inverse = _item(0, "The inverses.")
+    info = _item(1, "The error codes.")
+
+
+class linalg_ldl_factor(Result):
+    """What :func:`pyburn.linalg.ldl_factor` returns."""
+
+    __slots__ = ()
+    _fields = ("LD", "pivots")
+    LD = _item(0, "Both factors packed.")
+    pivots = _item(1, "The row exchanges.")
+
+
+class linalg_ldl_factor_ex(Result):
+    """What :func:`pyburn.linalg.ldl_factor_ex` returns."""
+
+    __slots__ = ()
+    _fields = ("LD", "pivots", "info")
+    LD = _item(0, "Both factors packed.")
+    pivots = _item(1, "The row exchanges.")
+    info = _item(2, "The error codes.")
+
+
+class linalg_lstsq(Result):
+    """What :func:`pyburn.linalg.lstsq` returns."""
+
+    __slots__ = ()
+    _fields = ("solution", "residuals", "rank", "singular_values")
+    solution = _item(0, "The solutions.")
+    residuals = _item(1, "The squared lengths of what remains.")
+    rank = _item(2, "The ranks.")
+    singular_values = _item(3, "The singular values.")
+
+
+class linalg_lu(Result):
+    """What :func:`pyburn.linalg.lu` returns."""
+
+    __slots__ = ()
+    _fields = ("P", "L", "U")
+    P = _item(0, "The permutations.")
+    L = _item(1, "The lower triangles.")
+    U = _item(2, "The upper triangles.")
+
+
+class linalg_lu_factor(Result):
+    """What :func:`pyburn.linalg.lu_factor` returns."""
+
+    __slots__ = ()
+    _fields = ("LU", "pivots")
+    LU = _item(0, "Both triangles packed.")
+    pivots = _item(1, "The row exchanges.")
+
+
+class linalg_lu_factor_ex(Result):
+    """What :func:`pyburn.linalg.lu_factor_ex` returns."""
+
+    __slots__ = ()
+    _fields = ("LU", "pivots", "info")
+    LU = _item(0, "Both triangles packed.")
+    pivots = _item(1, "The row exchanges.")
+    info = _item(2, "The error codes.")
+
+
+class linalg_polar(Result):
+    """What :func:`pyburn.linalg.polar` returns."""
+
+    __slots__ = ()
+    _fields = ("U", "H")
+    U = _item(0, "The factors with orthonormal columns.")
+    H = _item(1, "The symmetric factors.")
+
+
+class linalg_qr(Result):
+    """What :func:`pyburn.linalg.qr` returns."""
+
+    __slots__ = ()
+    _fields = ("Q", "R")
+    Q = _item(0, "The factors with orthonormal columns.")
+    R = _item(1, "The upper triangles.")
+
+
+class linalg_slogdet(Result):
+    """What :func:`pyburn.linalg.slogdet` returns."""
+
+    __slots__ = ()
+    _fields = ("sign", "logabsdet")
+    sign = _item(0, "The signs.")
+    logabsdet = _item(1, "The logarithms of absolute values.")
+
+
+class linalg_solve_ex(Result):
+    """What :func:`pyburn.linalg.solve_ex` returns."""
+
+    __slots__ = ()
+    _fields = ("result", "info")
+    result = _item(0, "The solutions.")
+    info = _item(1, "The error codes.")
+
+
+class linalg_svd(Result):
+    """What :func:`pyburn.linalg.svd` returns."""
+
+    __slots__ = ()
+    _fields = ("U", "S", "Vh")
+    U = _item(0, "The left singular vectors, as columns.")
+    S = _item(1, "The singular values, falling.")
+    Vh = _item(2, "The right singular vectors, as rows.")
+
+
+class lu_unpack(Result):
+    """What :func:`pyburn.lu_unpack` returns."""
+
+    __slots__ = ()
+    _fields = ("P", "L", "U")
+    P = _item(0, "The permutations.")
+    L = _item(1, "The lower triangles.")
+    U = _item(2, "The upper triangles.")
+
+
+class qr(Result):
+    """What :func:`pyburn.qr` returns."""
+
+    __slots__ = ()
+    _fields = ("Q", "R")
+    Q = _item(0, "The factors with orthonormal columns.")
+    R = _item(1, "The upper triangles.")
+
+
+class slogdet(Result):
+    """What :func:`pyburn.slogdet` returns."""
+
+    __slots__ = ()
+    _fields = ("sign", "logabsdet")
+    sign = _item(0, "The signs.")
+    logabsdet = _item(1, "The logarithms of absolute values.")
+
+
+class svd(Result):
+    """What :func:`pyburn.svd` returns."""
+
+    __slots__ = ()
+    _fields = ("U", "S", "V")
+    U = _item(0, "The left singular vectors, as columns.")
+    S = _item(1, "The singular values, falling.")
+    V = _item(2, "The right singular vectors, as columns.")
+
+
+class triangular_solve(Result):
+    """What :func:`pyburn.triangular_solve` returns."""
+
+    __slots__ = ()
+    _fields = ("solution", "cloned_coefficient")
+    solution = _item(0, "The solutions.")
+    cloned_coefficient = _item(1, "A copy of the matrices.")

@@ -11,6 +11,7 @@ pub mod convert;
 pub mod creation;
 pub mod cumulative;
 pub mod data;
+pub mod decompositions;
 pub mod elementwise;
 pub mod extreme;
 pub mod fft;
@@ -48,6 +49,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     conv::register(module)?;
     creation::register(module)?;
     data::register(module)?;
+    decompositions::register(module)?;
     fft::register(module)?;
     joining::register(module)?;
     linalg::register(module)?;

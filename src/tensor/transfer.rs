@@ -113,6 +113,10 @@ impl Tensor {
 
     /// The elements in row-major order, as they lie in memory.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        if self.numel() == 0 {
+            // An empty view may begin behind the end of its storage.
+            return Ok(Vec::new());
+        }
         let host = self.moved(Device::Cpu)?.contiguous_data()?;
         let core = host.core();
         let Data::Cpu(buffer) = core.storage.data() else {

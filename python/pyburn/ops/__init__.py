@@ -13,6 +13,8 @@ from pyburn.ops import copies as _copies
 from pyburn.ops import creation as _creation
 from pyburn.ops import cumulative as _cumulative
 from pyburn.ops import differences as _differences
+from pyburn.ops import decompositions as _decompositions
+from pyburn.ops import distance as _distance
 from pyburn.ops import einsum as _einsum
 from pyburn.ops import grid as _grid
 from pyburn.ops import indexing as _indexing
@@ -20,6 +22,7 @@ from pyburn.ops import inplace as _inplace
 from pyburn.ops import interop as _interop
 from pyburn.ops import joining as _joining
 from pyburn.ops import linalg as _linalg
+from pyburn.ops import lowrank as _lowrank
 from pyburn.ops import moments as _moments
 from pyburn.ops import movement as _movement
 from pyburn.ops import norm as _norm
@@ -48,6 +51,8 @@ from pyburn.ops.copies import *
 from pyburn.ops.creation import *
 from pyburn.ops.cumulative import *
 from pyburn.ops.differences import *
+from pyburn.ops.decompositions import *
+from pyburn.ops.distance import *
 from pyburn.ops.einsum import *
 from pyburn.ops.grid import *
 from pyburn.ops.indexing import *
@@ -55,6 +60,7 @@ from pyburn.ops.inplace import *
 from pyburn.ops.interop import *
 from pyburn.ops.joining import *
 from pyburn.ops.linalg import *
+from pyburn.ops.lowrank import *
 from pyburn.ops.moments import *
 from pyburn.ops.movement import *
 from pyburn.ops.norm import *
@@ -84,6 +90,8 @@ _FAMILIES = (
     _creation,
     _cumulative,
     _differences,
+    _decompositions,
+    _distance,
     _einsum,
     _grid,
     _indexing,
@@ -91,6 +99,7 @@ _FAMILIES = (
     _interop,
     _joining,
     _linalg,
+    _lowrank,
     _moments,
     _movement,
     _norm,

@@ -429,10 +429,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
 
 
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """The product of `n` copies of a square matrix (or of each of a batch).
-
-    Raises:
-        NotImplementedError: `n` is negative; there is no matrix inverse yet, multiply by one of your own.
+    """The product of `n` copies of a square matrix (or of each of a batch); of its inverse when `n` is negative.
 
     Example:
         >>> import pyburn
@@ -445,15 +442,13 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
             f"matrix_power: input must be batches of square matrices, but it has shape {list(input.shape)}"
         )
     if n < 0:
-        raise NotImplementedError(
-            "matrix_power: a negative power needs the inverse, which pyburn does not have yet; compute the inverse "
-            "with numpy and raise that to the power -n"
-        )
-    if n == 0:
-        from pyburn.ops import eye
+        from pyburn.ops.matrices.solve import inv
 
-        one = eye(input.shape[-1], dtype=input.dtype, device=input.device)
-        return write_out(out, one.expand(input.shape).clone())
+        input, n = inv(input), -n
+    if n == 0:
+        from pyburn.ops.matrices.functions import zeroth_power
+
+        return write_out(out, zeroth_power(input))
     result, square = None, input
     while n > 0:
         if n % 2:

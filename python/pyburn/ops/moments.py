@@ -168,14 +168,11 @@ def norm(
     Args:
         input: A float tensor.
         p: The power; `inf` and `-inf` mean the greatest and least absolute value, 0 the count of what is not zero,
-            "fro" is 2.
+            "fro" is 2, "nuc" the sum of the singular values of matrices.
         dim: One dimension or several; None means all.
         keepdim: Whether reduced dimensions stay, with size 1.
         out: Where to write the result.
         dtype: What to convert the input to first.
-
-    Differs from torch:
-        The nuclear norm, p="nuc", is not there yet.
 
     Example:
         >>> import pyburn
@@ -185,10 +182,10 @@ def norm(
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        raise NotImplementedError(
-            "norm: p='nuc' needs singular values, which pyburn does not compute yet; "
-            "use numpy.linalg.norm(x.numpy(), 'nuc')"
-        )
+        from pyburn.ops.matrices.norms import matrix_norm
+
+        pair = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return write_out(out, matrix_norm(input, "nuc", pair, keepdim))
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm: p must be a number or 'fro', got {p!r}")
     power = 2.0 if p is None or isinstance(p, str) else float(p)
