@@ -24,6 +24,11 @@ impl Memory {
         }
     }
 
+    /// The address of the element with this number.
+    pub fn at<T>(self, index: usize) -> *mut T {
+        self.0.cast::<T>().wrapping_add(index)
+    }
+
     /// Reads the element with this number.
     ///
     /// # Safety

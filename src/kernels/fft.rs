@@ -153,6 +153,13 @@ impl<T: Part> Method<T> {
                     self.plan.process_with_scratch(line, scratch);
                     store_pairs(what, to, write, line);
                 }
+                None if what.from == Line::Complex && what.to == Line::Complex && adjacent::<T>(what, to, write) => {
+                    // In the result's own memory: nobody else has it yet.
+                    let line = std::slice::from_raw_parts_mut(to.memory.at::<Complex<T>>(write), what.length);
+                    load(what, from, read, line);
+                    self.plan.process_with_scratch(line, scratch);
+                    scale_by(what.scale, line);
+                }
                 None => {
                     load(what, from, read, line);
                     self.plan.process_with_scratch(line, scratch);
@@ -200,12 +207,32 @@ pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>
     }
 }
 
+/// Whether a line of complex numbers lies in memory as a slice would.
+fn adjacent<T>(what: Transform, place: Place<'_>, start: usize) -> bool {
+    step(place.geometry, what.dim) == 1 && place.memory.at::<Complex<T>>(start).is_aligned()
+}
+
+fn scale_by<T: Part>(scale: f64, line: &mut [Complex<T>]) {
+    if scale != 1.0 {
+        let scale = T::of(scale);
+        line.iter_mut().for_each(|value| *value = *value * scale);
+    }
+}
+
 /// Real numbers two by two: the even ones as real, the odd ones as imaginary parts.
 ///
 /// # Safety
 /// As `transform`.
 unsafe fn load_pairs<T: Part>(what: Transform, from: Place<'_>, start: usize, line: &mut [Complex<T>]) {
     let step = step(from.geometry, what.dim);
+    if step == 1 {
+        // SAFETY: the caller's; two neighbours are one complex number's bytes, and bytes need no alignment.
+        unsafe {
+            let source = from.memory.at::<T>(start).cast::<u8>();
+            std::ptr::copy_nonoverlapping(source, line.as_mut_ptr().cast(), size_of_val(line));
+        }
+        return;
+    }
     // SAFETY: the caller's.
     let read = |index: usize| unsafe { from.memory.read::<T>(start + index * step) };
     for (index, slot) in line.iter_mut().enumerate() {
@@ -218,14 +245,20 @@ unsafe fn load_pairs<T: Part>(what: Transform, from: Place<'_>, start: usize, li
 /// # Safety
 /// As `transform`.
 unsafe fn store_half<T: Part>(what: Transform, to: Place<'_>, start: usize, line: &[Complex<T>], turns: &[Complex<T>]) {
-    let (step, half) = (step(to.geometry, what.dim), T::of(0.5));
-    let (scale, count) = (T::of(what.scale), line.len());
-    for (index, turn) in turns.iter().enumerate() {
-        let (one, other) = (line[index % count], line[(count - index) % count].conj());
-        let (even, odd) = ((one + other) * half, (one - other) * half);
-        let value = (even + *turn * Complex::new(odd.im, -odd.re)) * scale;
-        // SAFETY: the caller's.
-        unsafe { to.memory.write(start + index * step, if what.forward { value } else { value.conj() }) };
+    let (step, half, count) = (step(to.geometry, what.dim), T::of(0.5 * what.scale), line.len());
+    let value = |one: Complex<T>, other: Complex<T>, turn: Complex<T>| {
+        let (even, odd) = (one + other, one - other);
+        let value = (even + turn * Complex::new(odd.im, -odd.re)) * half;
+        if what.forward { value } else { value.conj() }
+    };
+    let (Some(&first), Some(&last)) = (line.first(), turns.last()) else { return };
+    // SAFETY: the caller's.
+    let write = |index: usize, value: Complex<T>| unsafe { to.memory.write(start + index * step, value) };
+    write(0, value(first, first.conj(), Complex::new(T::one(), T::zero())));
+    write(count, value(first, first.conj(), last));
+    let mirrored = line.iter().skip(1).rev();
+    for (index, ((one, turn), other)) in line.iter().zip(turns).skip(1).zip(mirrored).enumerate() {
+        write(index + 1, value(*one, other.conj(), *turn));
     }
 }
 
@@ -279,31 +312,40 @@ unsafe fn load<T: Part>(what: Transform, from: Place<'_>, start: usize, line: &m
     let (given, step) = (from.geometry.shape.get(what.dim).copied().unwrap_or(1), step(from.geometry, what.dim));
     // SAFETY: the caller's.
     let complex = |index: usize| unsafe { from.memory.read::<Complex<T>>(start + index * step) };
-    // What the line has beyond the tensor's elements is zero.
-    for (index, slot) in line.iter_mut().enumerate() {
-        *slot = match what.from {
-            _ if index >= given && what.from != Line::Half => Complex::zero(),
-            Line::Complex => complex(index),
-            // SAFETY: the caller's.
-            Line::Real => Complex::new(unsafe { from.memory.read::<T>(start + index * step) }, T::zero()),
-            Line::Half => {
+    match what.from {
+        Line::Complex if step == 1 && given >= line.len() => {
+            // SAFETY: the caller's; bytes need no alignment.
+            unsafe {
+                let source = from.memory.at::<Complex<T>>(start).cast::<u8>();
+                std::ptr::copy_nonoverlapping(source, line.as_mut_ptr().cast(), size_of_val(line));
+            }
+        }
+        Line::Complex => {
+            for (index, slot) in line.iter_mut().enumerate() {
+                *slot = if index < given { complex(index) } else { Complex::zero() };
+            }
+        }
+        Line::Real => {
+            for (index, slot) in line.iter_mut().enumerate() {
+                // SAFETY: the caller's.
+                let value = unsafe { from.memory.read::<T>(start + index * step) };
+                *slot = Complex::new(value, T::zero());
+            }
+        }
+        Line::Half => {
+            for (index, slot) in line.iter_mut().enumerate() {
                 let mirrored = what.length - index;
-                if index <= what.length / 2 && index < given {
+                *slot = if index <= what.length / 2 && index < given {
                     complex(index)
                 } else if mirrored < given {
                     complex(mirrored).conj()
                 } else {
                     Complex::zero()
-                }
+                };
             }
-        };
-    }
-    if what.from == Line::Half {
-        // A real result: the imaginary parts of the mean and of the middle are not looked at.
-        let middle = if what.length.is_multiple_of(2) { what.length / 2 } else { 0 };
-        for index in [0, middle] {
-            if let Some(slot) = line.get_mut(index) {
-                slot.im = T::zero();
+            // A real result: the imaginary part of the mean is not looked at. Lines of even length come in pairs.
+            if let Some(first) = line.first_mut() {
+                first.im = T::zero();
             }
         }
     }
@@ -313,14 +355,14 @@ unsafe fn load<T: Part>(what: Transform, from: Place<'_>, start: usize, line: &m
 /// As `transform`.
 unsafe fn store<T: Part>(what: Transform, to: Place<'_>, start: usize, line: &[Complex<T>]) {
     let (wanted, step) = (to.geometry.shape.get(what.dim).copied().unwrap_or(1), step(to.geometry, what.dim));
-    let scale = T::of(what.scale);
+    let (scale, real) = (T::of(what.scale), what.to == Line::Real);
     for (index, value) in line.iter().take(wanted).enumerate() {
-        let value = *value * scale;
         // SAFETY: the caller's.
         unsafe {
-            match what.to {
-                Line::Real => to.memory.write(start + index * step, value.re),
-                Line::Complex | Line::Half => to.memory.write(start + index * step, value),
+            if real {
+                to.memory.write(start + index * step, value.re * scale);
+            } else {
+                to.memory.write(start + index * step, *value * scale);
             }
         }
     }

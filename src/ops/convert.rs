@@ -177,7 +177,7 @@ fn type_argument(given: &Bound<'_, PyAny>) -> PyResult<DType> {
 type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 
 /// Says what is lost when complex numbers become real ones.
-fn warn_of_loss(py: Python<'_>, from: DType, to: DType) -> PyResult<()> {
+pub fn warn_of_loss(py: Python<'_>, from: DType, to: DType) -> PyResult<()> {
     if !from.is_complex() || to.is_complex() || to == DType::Bool {
         return Ok(());
     }

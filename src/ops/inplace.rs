@@ -47,9 +47,12 @@ impl PyTensor {
     }
 
     #[pyo3(signature = (src, non_blocking=false))]
-    fn copy_<'py>(slf: Bound<'py, Self>, src: Tensor, non_blocking: bool) -> Own<'py> {
+    fn copy_<'py>(slf: Bound<'py, Self>, src: Operand, non_blocking: bool) -> Own<'py> {
         let _ = non_blocking;
-        copy(&slf.get().tensor, &src)?;
+        match src {
+            Operand::Tensor(src) => copy(&slf.get().tensor, &src)?,
+            Operand::Scalar(value) => fill(&slf.get().tensor, value)?,
+        }
         Ok(slf)
     }
 

@@ -298,6 +298,9 @@ fn on_cpu<const N: usize>(
 /// The operand as the kernel reads it: of `dtype`, and not half overwritten by the result.
 fn readable(tensor: &Tensor, dtype: DType, into: Option<&Tensor>) -> Result<Core> {
     if tensor.dtype() != dtype {
+        if tensor.dtype().is_complex() && dtype.is_float() {
+            return error::dtype(format!("this op is not implemented for '{}'", tensor.dtype().name()));
+        }
         return Ok(tensor.converted(dtype)?.core().clone());
     }
     let core = tensor.core().clone();

@@ -417,8 +417,9 @@ impl PyTensor {
         Ok(made)
     }
 
-    fn _to_dtype(&self, dtype: DTypeArg) -> Result<Tensor> {
-        creation::to_dtype(&self.tensor, dtype.0)
+    fn _to_dtype(&self, py: Python<'_>, dtype: DTypeArg) -> PyResult<Tensor> {
+        crate::ops::convert::warn_of_loss(py, self.tensor.dtype(), dtype.0)?;
+        Ok(creation::to_dtype(&self.tensor, dtype.0)?)
     }
 
     fn _to_device(&self, device: DeviceArg) -> Result<Tensor> {
