@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyburn._core import Tensor
+from pyburn.ops.joining import cat
 
 __all__ = ["constant_pad_nd", "pad"]
 
@@ -54,7 +55,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
     out = input
     for dim, (before, after) in enumerate(pairs):
         if (before, after) != (0, 0):
-            out = out._take_dim(dim, _positions(mode, input.shape[dim], before, after, dim))
+            out = _extended(out, dim, mode, before, after)
     return out.clone() if out is input else out
 
 
@@ -70,6 +71,25 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Ten
         tensor([0, 1, 2])
     """
     return _pad(input, pad, "constant", value)
+
+
+def _extended(input: Tensor, dim: int, mode: str, before: int, after: int) -> Tensor:
+    """One dimension padded."""
+    size = input.shape[dim]
+    if not (0 <= before < size and 0 <= after < size):
+        return input._take_dim(dim, _positions(mode, size, before, after, dim))
+    # Whole pieces are moved: a list of positions costs more than the copy.
+    if mode == "reflect":
+        front, back = input.narrow(dim, 1, before).flip(dim), input.narrow(dim, size - 1 - after, after).flip(dim)
+    elif mode == "circular":
+        front, back = input.narrow(dim, size - before, before), input.narrow(dim, 0, after)
+    else:
+        shape = [-1] * input.dim()
+        front, back = (
+            input.narrow(dim, start, 1).expand(*shape[:dim], count, *shape[dim + 1 :])
+            for start, count in ((0, before), (size - 1, after))
+        )
+    return cat([front, input, back], dim)
 
 
 def _positions(mode: str, size: int, before: int, after: int, dim: int) -> list[int]:
