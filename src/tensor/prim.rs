@@ -1,7 +1,7 @@
 //! burn's movement functions by kind: the one place that chooses between `float_`, `int_` and `bool_`.
 
-use burn_backend::TensorMetadata;
 use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
+use burn_backend::{Backend, TensorMetadata};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::{BoolStore, DType, IndexingUpdateOp, IntDType, Scalar, Shape, Slice};
 use paste::paste;
@@ -29,23 +29,47 @@ for_each_kind! {
     fn expand(shape: Shape);
     fn flip(axes: &[usize]);
     fn repeat_dim(dim: usize, times: usize);
-    fn select(dim: usize, indices: DispatchTensor);
     fn mask_where(mask: DispatchTensor, value: DispatchTensor);
 }
 
+/// Runs `call` as a kernel of its own.
+///
+/// burn-fusion 0.22 merges selects, gathers and joins with neighbours of another shape, and then reads beside dimensions
+/// of size 1 or fails: what waits is sent to the device before, and the call itself after, without waiting for results.
+fn apart(near: &DispatchTensor, call: impl FnOnce() -> DispatchTensor) -> DispatchTensor {
+    let device = near.device();
+    // A failure here is reported where the value is read.
+    drop(Dispatch::flush(&device));
+    let out = call();
+    drop(Dispatch::flush(&device));
+    out
+}
+
+pub fn select(kind: Kind, tensor: DispatchTensor, dim: usize, indices: DispatchTensor) -> DispatchTensor {
+    apart(&tensor.clone(), || match kind {
+        Kind::Float | Kind::Complex => Dispatch::float_select(tensor, dim, indices),
+        Kind::Int => Dispatch::int_select(tensor, dim, indices),
+        Kind::Bool => Dispatch::bool_select(tensor, dim, indices),
+    })
+}
+
 pub fn gather(kind: Kind, dim: usize, tensor: DispatchTensor, indices: DispatchTensor) -> DispatchTensor {
-    match kind {
+    apart(&tensor.clone(), || match kind {
         Kind::Float | Kind::Complex => Dispatch::float_gather(dim, tensor, indices),
         Kind::Int => Dispatch::int_gather(dim, tensor, indices),
         Kind::Bool => Dispatch::bool_gather(dim, tensor, indices),
-    }
+    })
 }
 
 pub fn cat(kind: Kind, tensors: Vec<DispatchTensor>, dim: usize) -> DispatchTensor {
-    match kind {
+    let join = |tensors: Vec<DispatchTensor>| match kind {
         Kind::Float | Kind::Complex => Dispatch::float_cat(tensors, dim),
         Kind::Int => Dispatch::int_cat(tensors, dim),
         Kind::Bool => Dispatch::bool_cat(tensors, dim),
+    };
+    match tensors.first().cloned() {
+        Some(first) => apart(&first, || join(tensors)),
+        None => join(tensors),
     }
 }
 
