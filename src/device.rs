@@ -36,6 +36,11 @@ pub fn forbid_after_fork() {
     FORKED.store(true, Ordering::SeqCst);
 }
 
+/// Whether this process was forked from one that had loaded pyburn.
+pub fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
 /// Where compiled kernels and tuning results are kept: the user's cache, never the working directory.
 fn cache_directory() -> Option<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -96,13 +101,19 @@ impl Device {
         }
     }
 
+    /// Refuses a GPU after a fork: the threads that serve it were left behind, and asking them would never end.
+    pub fn check_alive(self) -> Result<()> {
+        if self.is_cpu() || !is_forked() {
+            return Ok(());
+        }
+        error::device("wgpu cannot be used in a forked process; start it with multiprocessing's 'spawn' method")
+    }
+
     /// burn's handle; an error says what is missing on this machine.
     pub fn burn(self) -> Result<DispatchDevice> {
+        self.check_alive()?;
         match self {
             Self::Cpu => Ok(DispatchDevice::from(FlexDevice)),
-            Self::Wgpu(_) if FORKED.load(Ordering::SeqCst) => {
-                error::device("wgpu cannot be used in a forked process; start it with multiprocessing's 'spawn' method")
-            }
             Self::Wgpu(index) => match adapters().get(index as usize) {
                 Some(adapter) => Ok(DispatchDevice::Cube(CubeDevice::Wgpu(adapter.device.clone()))),
                 None if adapters().is_empty() => error::device(

@@ -30,6 +30,10 @@ pub fn raw(
             Some(target) => target.write(&wide).map(|()| target.clone()),
         };
     }
+    let divides = matches!(op, Binary::FloorDiv | Binary::TruncDiv | Binary::Remainder | Binary::Fmod);
+    if divides && dtype.is_int() && matches!(b, Arg::Scalar(number) if number.is_zero()) && !on_cpu() {
+        return error::runtime("ZeroDivisionError");
+    }
     evaluate(
         Call { name, args: [a, b], dtypes: [dtype; 2], out: dtype, into: target },
         |shape, out, [a, b]| kernel::binary(op, name, dtype, Places { shape, out, a, b }),

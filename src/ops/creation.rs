@@ -42,12 +42,13 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         return Tensor::empty_on(device, shape, dtype);
     }
     let burn = device.burn()?;
+    let number = device_view::stored_number(value.as_i64(), dtype, device)?;
     let store = device_view::bool_store(device)?;
     let stored_shape = device_view::stored_shape(shape);
     let value = guard::run("full", || match dtype.kind() {
         Kind::Bool if value.is_zero() => Dispatch::bool_zeros(stored_shape, &burn, store),
         Kind::Bool => Dispatch::bool_ones(stored_shape, &burn, store),
-        Kind::Int => Dispatch::int_full(stored_shape, value.burn(Kind::Int), &burn, stored.into()),
+        Kind::Int => Dispatch::int_full(stored_shape, burn_std::Scalar::Int(number), &burn, stored.into()),
         _ => Dispatch::float_full(stored_shape, value.burn(Kind::Float), &burn, stored.into()),
     })?;
     Tensor::from_prim_shaped(value, dtype, device, shape)

@@ -12,7 +12,8 @@ use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, wrap_dim};
 
-fn need_int(op: &str, index: &Tensor, narrow: bool) -> Result<()> {
+fn need_int(op: &str, x: &Tensor, index: &Tensor, narrow: bool) -> Result<()> {
+    crate::check::same_device(op, &[x, index])?;
     match index.dtype() {
         DType::I64 => Ok(()),
         DType::I32 if narrow => Ok(()),
@@ -61,7 +62,7 @@ fn check_inside(op: &str, index: &Tensor, limit: &Tensor, free: Option<usize>, w
 
 /// `out[i][j] = x[index[i][j]][j]` for dim 0, and so on.
 pub fn gather(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
-    need_int("gather", index, true)?;
+    need_int("gather", x, index, true)?;
     if index.numel() > 0 {
         check_inside("gather", index, x, Some(dim), "self")?;
     }
@@ -81,7 +82,7 @@ fn covered(src: &Tensor, index: &Tensor) -> Result<Tensor> {
 }
 
 pub fn scatter_parts(op: &str, x: &Tensor, dim: usize, index: &Tensor, src: &Operand) -> Result<(Rows, Tensor)> {
-    need_int(op, index, true)?;
+    need_int(op, x, index, true)?;
     let empty = index.numel() == 0;
     if !empty {
         check_inside(op, index, x, Some(dim), "self")?;
@@ -124,7 +125,7 @@ pub fn scatter_add(x: &Tensor, dim: usize, index: &Tensor, src: &Operand) -> Res
 
 /// What a vector of positions along `dim` looks like to an op; `narrow` ops take int32 too.
 fn vector(op: &str, x: &Tensor, dim: usize, index: &Tensor, narrow: bool, negative: bool) -> Result<Vec<i64>> {
-    need_int(op, index, narrow)?;
+    need_int(op, x, index, narrow)?;
     if index.rank() > 1 {
         return error::index(format!(
             "{op}(): Index is supposed to be a vector, got shape {:?}",
@@ -253,7 +254,7 @@ pub fn index_fill(x: &Tensor, dim: usize, index: &Tensor, value: &Tensor) -> Res
 
 /// Flat positions, negative ones from the end.
 fn flat_rows(op: &str, x: &Tensor, index: &Tensor) -> Result<Rows> {
-    need_int(op, index, false)?;
+    need_int(op, x, index, false)?;
     let size = x.numel() as i64;
     let numbers = rows::integers(index)?
         .into_iter()

@@ -50,11 +50,13 @@ impl Fold {
     }
 
     /// The value that changes nothing, for the places whose own value does not count.
-    fn neutral(self, dtype: DType) -> Scalar {
+    fn neutral(self, x: &Tensor) -> Scalar {
         match self {
             Self::Sum | Self::Mean => Scalar::Int(0),
             Self::Prod => Scalar::Int(1),
-            Self::Amax | Self::Amin => lowest(dtype, self == Self::Amin),
+            // A GPU stores int64 as int32.
+            _ if x.dtype() == DType::I64 && !x.device().is_cpu() => lowest(DType::I32, self == Self::Amin),
+            Self::Amax | Self::Amin => lowest(x.dtype(), self == Self::Amin),
         }
     }
 }
@@ -107,7 +109,7 @@ fn counts(x: &Tensor, rows: &Rows, source: &Tensor, include_self: bool) -> Resul
 }
 
 fn value(x: &Tensor, rows: &Rows, source: &Tensor, fold: Fold, include_self: bool) -> Result<Tensor> {
-    let base = if include_self { x.detached() } else { assign(x, rows, fold.neutral(x.dtype()), source)? };
+    let base = if include_self { x.detached() } else { assign(x, rows, fold.neutral(x), source)? };
     let out = rows::put_raw(&base, rows, &source.detached(), fold.update())?;
     if fold != Fold::Mean {
         return Ok(out);

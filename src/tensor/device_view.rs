@@ -261,6 +261,18 @@ pub fn stored_as(dtype: DType, device: Device) -> Result<BurnDType> {
     })
 }
 
+/// A whole number as a GPU stores it: int64 must fit, the other types wrap around as on the CPU.
+pub fn stored_number(value: i64, dtype: DType, device: Device) -> Result<i64> {
+    match dtype {
+        DType::U32 => Ok(i64::from(value as u32)),
+        DType::I64 if i32::try_from(value).is_err() => error::runtime(format!(
+            "{value} does not fit: {} stores int64 as int32; keep this tensor on the CPU",
+            device.name()
+        )),
+        _ => Ok(i64::from(value as i32)),
+    }
+}
+
 /// The boolean representation that burn uses on this device.
 pub fn bool_store(device: Device) -> Result<BoolStore> {
     let burn = device.burn()?;

@@ -162,7 +162,12 @@ impl Tensor {
             Data::Cpu(buffer) => lend(buffer, &core.geometry, core.dtype),
             // cubecl takes no empty tensors; Flex does, and `from_prim` brings its results back.
             Data::Device(_) if core.geometry.numel() == 0 => Self::uninit(&core.geometry.shape, core.dtype)?.prim(),
-            Data::Device(cell) => device_view::read(cell.get(), &core.geometry, core.dtype.kind()),
+            Data::Device(cell) => {
+                cell.device.check_alive()?;
+                // An expanded view may be larger than any memory.
+                crate::check::allocation(core.geometry.numel().saturating_mul(core.dtype.size()))?;
+                device_view::read(cell.get(), &core.geometry, core.dtype.kind())
+            }
         }
     }
 
@@ -303,6 +308,7 @@ impl Tensor {
             return error::device("copy: the target is not on a GPU");
         };
         let device = cell.device;
+        device.check_alive()?;
         let cast = device_view::cast(value.prim()?, value.dtype(), core.dtype, device)?;
         let shape = device_view::stored_shape(&core.geometry.shape);
         let kind = core.dtype.kind();

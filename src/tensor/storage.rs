@@ -1,5 +1,6 @@
 //! The memory under tensors: bytes on the CPU, a replaceable burn value on a GPU; aliases share one storage.
 
+use std::mem::ManuallyDrop;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -64,7 +65,7 @@ unsafe impl Sync for Buffer {}
 /// The value on a GPU. burn tensors are immutable, so a write replaces the whole value.
 pub struct DeviceCell {
     pub device: Device,
-    value: Mutex<DispatchTensor>,
+    value: Mutex<ManuallyDrop<DispatchTensor>>,
 }
 
 impl Buffer {
@@ -171,15 +172,25 @@ impl AllocationController for Foreign {
 
 impl DeviceCell {
     pub fn get(&self) -> DispatchTensor {
-        self.value.lock().clone()
+        DispatchTensor::clone(&self.value.lock())
     }
 
     /// Replaces the value by a function of it; concurrent writers see each other's results.
     pub fn update(&self, change: impl FnOnce(DispatchTensor) -> Result<DispatchTensor>) -> Result<()> {
         let mut value = self.value.lock();
-        let new = change(value.clone())?;
-        *value = new;
+        let new = change(DispatchTensor::clone(&value))?;
+        **value = new;
         Ok(())
+    }
+}
+
+impl Drop for DeviceCell {
+    fn drop(&mut self) {
+        // Freeing asks the device's thread, which a forked process does not have; the memory is the parent's.
+        if !crate::device::is_forked() {
+            // SAFETY: nobody reads the value after this, the cell being dropped.
+            unsafe { ManuallyDrop::drop(self.value.get_mut()) };
+        }
     }
 }
 
@@ -189,7 +200,7 @@ impl Storage {
     }
 
     pub fn device(device: Device, value: DispatchTensor) -> Self {
-        Self::new(Data::Device(Arc::new(DeviceCell { device, value: Mutex::new(value) })))
+        Self::new(Data::Device(Arc::new(DeviceCell { device, value: Mutex::new(ManuallyDrop::new(value)) })))
     }
 
     fn new(data: Data) -> Self {
