@@ -156,7 +156,8 @@ fn functions(op: Unary) -> Functions {
         Unary::Cosh => (f32::cosh, f64::cosh),
         Unary::Tanh => (f32::tanh, f64::tanh),
         Unary::Asinh => (libm::asinhf, libm::asinh),
-        Unary::Acosh => (libm::acoshf, libm::acosh),
+        // libm's float32 version answers for numbers below -1.
+        Unary::Acosh => (|x| if x < 1.0 { f32::NAN } else { libm::acoshf(x) }, libm::acosh),
         Unary::Atanh => (libm::atanhf, libm::atanh),
         Unary::Erf => (libm::erff, libm::erf),
         Unary::Erfc => (libm::erfcf, libm::erfc),

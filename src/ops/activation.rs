@@ -8,7 +8,7 @@ use super::arithmetic::{add_args, add_scalar, mul, mul_scalar, sub_args};
 use super::operand::Scalar;
 use super::pointwise::{Arg, Call, evaluate};
 use super::select::select;
-use super::{compare, reduce, unary};
+use super::{burn_math, compare, reduce, unary};
 use crate::autograd::{Record, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::Result;
@@ -95,7 +95,7 @@ pub fn elu(x: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tenso
         |x| {
             let positive = scaled(Dispatch::relu(x.clone()), scale);
             let rest = Dispatch::float_neg(Dispatch::relu(Dispatch::float_neg(x)));
-            let curve = shifted(Dispatch::float_exp(scaled(rest, input_scale)), -1.0);
+            let curve = shifted(burn_math::exp(scaled(rest, input_scale)), -1.0);
             Dispatch::float_add(positive, scaled(curve, scale * alpha))
         },
     )?;
@@ -139,7 +139,7 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
         |x| {
             let cube = Dispatch::float_mul(Dispatch::float_mul(x.clone(), x.clone()), x.clone());
             let inner = scaled(Dispatch::float_add(x.clone(), scaled(cube, TANH_CUBIC)), TANH_SCALE);
-            Dispatch::float_mul(scaled(x, 0.5), shifted(Dispatch::float_tanh(inner), 1.0))
+            Dispatch::float_mul(scaled(x, 0.5), shifted(burn_math::tanh(inner), 1.0))
         },
     )?;
     if let Some(record) = Record::new("GeluBackward0", &[x]) {
@@ -159,7 +159,7 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
 
 pub fn silu(x: &Tensor) -> Result<Tensor> {
     let out =
-        float_map("silu", x, |x| x / (1.0 + (-x).exp()), |x| Dispatch::float_mul(x.clone(), Dispatch::sigmoid(x)))?;
+        float_map("silu", x, |x| x / (1.0 + (-x).exp()), |x| Dispatch::float_mul(x.clone(), burn_math::sigmoid(x)))?;
     if let Some(record) = Record::new("SiluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
@@ -177,9 +177,10 @@ pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
     let soft = move |x: f64| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
     let out = float_map("softplus", x, soft, |x| {
         // log(1 + exp(z)) = max(z, 0) + log(1 + exp(-|z|)) does not overflow.
-        let z = scaled(x, beta);
-        let tail = Dispatch::float_log1p(Dispatch::float_exp(Dispatch::float_neg(Dispatch::float_abs(z.clone()))));
-        scaled(Dispatch::float_add(Dispatch::relu(z), tail), 1.0 / beta)
+        let z = scaled(x.clone(), beta);
+        let tail = burn_math::log1p_exp_neg_abs(z.clone());
+        let soft = scaled(Dispatch::float_add(Dispatch::relu(z.clone()), tail), 1.0 / beta);
+        burn_math::identity_above(threshold, z, x, soft)
     })?;
     if let Some(record) = Record::new("SoftplusBackward0", &[x]) {
         record.save(x).finish(&out, move |c| {
@@ -198,9 +199,9 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
         x,
         |x| x * x.exp().ln_1p().tanh(),
         |x| {
-            let tail = Dispatch::float_log1p(Dispatch::float_exp(Dispatch::float_neg(Dispatch::float_abs(x.clone()))));
+            let tail = burn_math::log1p_exp_neg_abs(x.clone());
             let soft = Dispatch::float_add(Dispatch::relu(x.clone()), tail);
-            Dispatch::float_mul(x, Dispatch::float_tanh(soft))
+            Dispatch::float_mul(x, burn_math::tanh(soft))
         },
     )?;
     if let Some(record) = Record::new("MishBackward0", &[x]) {
@@ -216,7 +217,15 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
 }
 
 pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
-    let out = float_map("logsigmoid", x, |x| x.min(0.0) - (-x.abs()).exp().ln_1p(), Dispatch::log_sigmoid)?;
+    let out = float_map(
+        "logsigmoid",
+        x,
+        |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
+        |x| {
+            let below = Dispatch::relu(Dispatch::float_neg(x.clone()));
+            Dispatch::float_neg(Dispatch::float_add(below, burn_math::log1p_exp_neg_abs(x)))
+        },
+    )?;
     if let Some(record) = Record::new("LogSigmoidBackward0", &[x]) {
         record.save(x).finish(&out, |c| grads([Some(mul(&c.grad()?, &unary::sigmoid(&unary::neg(c.saved(0)?)?)?)?)]));
     }
@@ -242,7 +251,11 @@ pub fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
         "hardsigmoid",
         x,
         |x| if x.is_nan() { x } else { ((x + 3.0) / 6.0).clamp(0.0, 1.0) },
-        |x| Dispatch::hard_sigmoid(x, burn_std::Scalar::Float(1.0 / 6.0), burn_std::Scalar::Float(0.5)),
+        |x| {
+            let gate =
+                Dispatch::hard_sigmoid(x.clone(), burn_std::Scalar::Float(1.0 / 6.0), burn_std::Scalar::Float(0.5));
+            burn_math::keep_nan(&x, gate)
+        },
     )?;
     if let Some(record) = Record::new("HardsigmoidBackward0", &[x]) {
         record
@@ -293,9 +306,9 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
     let out = if x.device().is_cpu() {
         float_map(name, x, f, |x| x)?
     } else {
-        let outside = compare::gt(&unary::abs(&x.detached())?, Arg::from(lambda))?;
+        let inside = compare::le(&unary::abs(&x.detached())?, Arg::from(lambda))?;
         let moved = sub_args(t(&x.detached()), t(&times(&unary::sign(&x.detached())?, shift)?))?;
-        select(&outside, t(&moved), Arg::from(0))?
+        select(&inside, Arg::from(0), t(&moved))?
     };
     if let Some(record) = Record::new(node, &[x]) {
         record.save(x).finish(&out, move |c| {
@@ -319,7 +332,7 @@ pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     } else {
         Tensor::compute(name, &[x], dtype, move |mut values| {
             let value = values.swap_remove(0);
-            if log { Dispatch::log_softmax(value, dim) } else { Dispatch::softmax(value, dim) }
+            burn_math::softmax(value, dim, log)
         })?
     };
     let node = if log { "LogSoftmaxBackward0" } else { "SoftmaxBackward0" };

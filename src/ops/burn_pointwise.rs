@@ -4,6 +4,7 @@ use burn_backend::ops::{ActivationOps, BoolTensorOps, FloatTensorOps, IntTensorO
 use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::{BoolStore, IntDType, Scalar};
 
+use super::burn_math;
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::Result;
@@ -82,14 +83,8 @@ fn floats(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore) ->
         Binary::Sub => Dispatch::float_sub(a, b),
         Binary::Mul => Dispatch::float_mul(a, b),
         Binary::Div => Dispatch::float_div(a, b),
-        Binary::FloorDiv => Dispatch::float_floor(Dispatch::float_div(a, b)),
         Binary::TruncDiv => Dispatch::float_trunc(Dispatch::float_div(a, b)),
-        Binary::Remainder => Dispatch::float_remainder(a, b),
-        Binary::Fmod => {
-            let quotient = Dispatch::float_trunc(Dispatch::float_div(a.clone(), b.clone()));
-            Dispatch::float_sub(a, Dispatch::float_mul(quotient, b))
-        }
-        Binary::Pow => Dispatch::float_powf(a, b),
+        Binary::Pow => burn_math::pow(a, b),
         Binary::Max => {
             let other = Dispatch::bool_or(Dispatch::float_lower(a.clone(), b.clone(), store), nan(&b));
             choose(a, b, other)
@@ -106,8 +101,7 @@ fn floats(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore) ->
             let other = Dispatch::bool_or(Dispatch::float_greater(a.clone(), b.clone(), store), nan(&a));
             choose(a, b, other)
         }
-        Binary::Atan2 => Dispatch::float_atan2(a, b),
-        Binary::Hypot => Dispatch::float_hypot(a, b),
+        // A rounded quotient is off by one where it is nearly whole, and atan2 and hypot have no infinities.
         _ => return None,
     })
 }
@@ -184,26 +178,26 @@ fn float_unary(op: Unary, x: DispatchTensor) -> Option<DispatchTensor> {
         Unary::Round => Dispatch::float_round(x),
         Unary::Trunc => Dispatch::float_trunc(x),
         Unary::Frac => Dispatch::float_sub(x.clone(), Dispatch::float_trunc(x)),
-        Unary::Exp => Dispatch::float_exp(x),
-        Unary::Exp2 => Dispatch::float_exp(scaled(x, std::f64::consts::LN_2)),
-        Unary::Log => Dispatch::float_log(x),
-        Unary::Log2 => scaled(Dispatch::float_log(x), std::f64::consts::LOG2_E),
-        Unary::Log10 => scaled(Dispatch::float_log(x), std::f64::consts::LOG10_E),
-        Unary::Log1p => Dispatch::float_log1p(x),
-        Unary::Sin => Dispatch::float_sin(x),
-        Unary::Cos => Dispatch::float_cos(x),
-        Unary::Tan => Dispatch::float_tan(x),
-        Unary::Asin => Dispatch::float_asin(x),
-        Unary::Acos => Dispatch::float_acos(x),
+        Unary::Exp => burn_math::exp(x),
+        Unary::Exp2 => burn_math::exp(scaled(x, std::f64::consts::LN_2)),
+        Unary::Log => burn_math::log(x),
+        Unary::Log2 => scaled(burn_math::log(x), std::f64::consts::LOG2_E),
+        Unary::Log10 => scaled(burn_math::log(x), std::f64::consts::LOG10_E),
+        Unary::Log1p => burn_math::log1p(x),
+        Unary::Sin => burn_math::sin(x),
+        Unary::Cos => burn_math::cos(x),
+        Unary::Tan => burn_math::tan(x),
+        Unary::Asin => burn_math::asin(x),
+        Unary::Acos => burn_math::acos(x),
         Unary::Atan => Dispatch::float_atan(x),
         Unary::Sinh => Dispatch::float_sinh(x),
-        Unary::Cosh => Dispatch::float_cosh(x),
-        Unary::Tanh => Dispatch::float_tanh(x),
-        Unary::Asinh => Dispatch::float_asinh(x),
-        Unary::Acosh => Dispatch::float_acosh(x),
-        Unary::Atanh => Dispatch::float_atanh(x),
+        Unary::Cosh => burn_math::cosh(x),
+        Unary::Tanh => burn_math::tanh(x),
+        Unary::Asinh => burn_math::asinh(x),
+        Unary::Acosh => burn_math::acosh(x),
+        Unary::Atanh => burn_math::atanh(x),
         Unary::Erf => Dispatch::float_erf(x),
-        Unary::Sigmoid => Dispatch::sigmoid(x),
+        Unary::Sigmoid => burn_math::sigmoid(x),
         // Cancellation (1 - erf, exp - 1) would cost the digits that these functions exist for.
         Unary::Expm1 | Unary::Erfc | Unary::Erfinv | Unary::Lgamma | Unary::Digamma | Unary::Sinc => return None,
     })

@@ -3,6 +3,7 @@
 pub mod activation;
 pub mod arithmetic;
 pub mod bitwise;
+pub mod burn_math;
 pub mod burn_pointwise;
 pub mod compare;
 pub mod complex;

@@ -132,7 +132,7 @@ functions! {
     digamma = Digamma, floating, "DigammaBackward0", input, |g, x| mul(g, &polygamma(1, x)?);
     sinc = Sinc, floating, "SincBackward0", input, |g, x| mul(g, &sinc_slope(x)?);
     sigmoid = Sigmoid, floating, "SigmoidBackward0", output, |g, y| mul(g, &mul(y, &sub_args(Arg::from(1), Arg::Tensor(y))?)?);
-    relu = Relu, same, "ReluBackward0", output, |g, y| select(&compare::gt(y, Arg::from(0))?, Arg::Tensor(g), Arg::from(0));
+    relu = Relu, same, "ReluBackward0", output, |g, y| select(&compare::le(y, Arg::from(0))?, Arg::from(0), Arg::Tensor(g));
 }
 
 /// The absolute value; that of a complex number is real.
