@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use super::{creation, elementwise, movement, reduce};
 use crate::autograd::{Grads, Record, grads};
 use crate::check;
+use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
@@ -108,6 +109,7 @@ enum Kernel {
 
 /// Runs a CPU kernel in the working type: `a` is the input (or the output's gradient), `b` the other factor.
 fn on_cpu(op: &str, kernel: Kernel, problem: Problem, [a, b]: [&Tensor; 2], shape: &[usize]) -> Result<Tensor> {
+    let (device, a, b) = (a.device(), &a.detached().moved(Device::Cpu)?, &b.detached().moved(Device::Cpu)?);
     let (dtype, wide) = (a.dtype(), working(a.dtype()));
     let out = Tensor::uninit(shape, wide)?;
     let ready =
@@ -124,7 +126,13 @@ fn on_cpu(op: &str, kernel: Kernel, problem: Problem, [a, b]: [&Tensor; 2], shap
             }
         }
     })?;
-    if wide == dtype { Ok(out) } else { out.converted(dtype) }
+    let out = if wide == dtype { out } else { out.converted(dtype)? };
+    out.moved(device)
+}
+
+/// Whether our own kernel computes: on the CPU, and for integers, which the engine does not convolve.
+fn is_ours(x: &Tensor) -> bool {
+    x.device().is_cpu() || !x.dtype().is_float()
 }
 
 fn compute<T: conv::Float>(kernel: Kernel, problem: &Problem, a: &[T], b: &[T], out: &mut [T]) {
@@ -169,7 +177,7 @@ pub fn convolve(x: &Tensor, weight: &Tensor, options: &Options) -> Result<Tensor
     target.extend(spatial);
     let out = if target.contains(&0) || x.numel() == 0 || weight.numel() == 0 {
         creation::zeros(&target, x.dtype(), x.device())?
-    } else if x.device().is_cpu() {
+    } else if is_ours(x) {
         let problem = options.problem(&sizes, &shape[2..], &target[2..]);
         on_cpu("conv", Kernel::Forward, problem, [x, weight], &target)?
     } else {
@@ -199,7 +207,7 @@ pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial:
     target.extend(spatial.iter().copied());
     let out = if target.contains(&0) || grad.numel() == 0 || weight.numel() == 0 {
         creation::zeros(&target, grad.dtype(), grad.device())?
-    } else if grad.device().is_cpu() {
+    } else if is_ours(grad) {
         let problem = options.problem(&sizes, spatial, &shape[2..]);
         on_cpu("conv_transpose", Kernel::Input, problem, [grad, weight], &target)?
     } else {
@@ -258,7 +266,7 @@ pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[u
     target.extend(kernel.iter().copied());
     let out = if x.numel() == 0 || grad.numel() == 0 {
         creation::zeros(&target, x.dtype(), x.device())?
-    } else if x.device().is_cpu() {
+    } else if is_ours(x) {
         let problem = options.problem(&target, &x.shape()[2..], &grad.shape()[2..]);
         on_cpu("conv_weight", Kernel::Weight, problem, [x, grad], &target)?
     } else {

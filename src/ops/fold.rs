@@ -71,6 +71,8 @@ fn on_device(op: &str, which: Fold, x: &Tensor, dims: &[usize], target: &[usize]
     let input = match (which, x.kind()) {
         (Fold::Any | Fold::All | Fold::CountNonzero, _) => x.converted(DType::Bool)?,
         (_, Kind::Bool) => x.converted(DType::I64)?,
+        // A sum of bytes is wider than a byte.
+        _ if dtype == DType::I64 => x.converted(DType::I64)?,
         _ => x.clone(),
     };
     let count: usize = dims.iter().map(|&dim| x.size(dim)).product();

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use burn_backend::TensorData;
 use burn_backend::ops::{FloatTensorOps, IntTensorOps, ModuleOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
-use burn_std::{IndexingUpdateOp, Shape};
+use burn_std::{BoolStore, IndexingUpdateOp, Scalar, Shape};
 use pyo3::prelude::*;
 
 use super::{creation, elementwise, movement, resize};
 use crate::autograd::{Record, grads};
 use crate::check;
+use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::elements::Elements;
 use crate::kernels::taps::Taps;
 use crate::kernels::windows::{self, Windows};
-use crate::tensor::Tensor;
-use crate::tensor::device_view::stored_as;
+use crate::tensor::device_view::{bool_store, stored_as};
 use crate::tensor::geometry::Dims;
+use crate::tensor::{Tensor, prim};
 
 /// How regular windows move; one number for each pooled dimension.
 struct Moves {
@@ -137,8 +138,10 @@ fn max_pool(op: &str, x: &Tensor, windows: Vec<Windows>, moves: Option<&Moves>) 
     let shape = joined(&leading, windows.iter().map(|window| window.ranges.len()));
     let plane: usize = pooled.iter().product();
     let rows: usize = leading.iter().product();
-    let (values, places) = if x.device().is_cpu() {
-        max_on_cpu(op, x, windows, &shape)?
+    let (values, places) = if x.device().is_cpu() || !x.dtype().is_float() {
+        // burn pools floats only.
+        let (values, places) = max_on_cpu(op, &x.detached().moved(Device::Cpu)?, windows, &shape)?;
+        (values.moved(x.device())?, places.moved(x.device())?)
     } else {
         let flat = movement::reshape(&x.detached(), &[rows, plane])?;
         let places = places_on_device(op, &flat, &pooled, &windows, moves)?;
@@ -193,6 +196,14 @@ fn max_on_cpu(op: &str, x: &Tensor, windows: Vec<Windows>, shape: &[usize]) -> R
     Ok((as_type(&values, x.dtype())?, places))
 }
 
+/// Keys in torch's order for the engine, which starts from -inf and skips NaN: NaN on top, everything else finite.
+fn comparable(x: DispatchTensor, store: BoolStore) -> DispatchTensor {
+    let most = f64::from(f32::MAX);
+    let nan = Dispatch::float_is_nan(x.clone(), store);
+    let finite = Dispatch::float_clamp(x, Scalar::Float(-most), Scalar::Float(most));
+    Dispatch::float_mask_fill(finite, nan, Scalar::Float(f64::INFINITY))
+}
+
 /// Flat places of the maxima on a GPU, from `[rows, plane]`.
 fn places_on_device(
     op: &str,
@@ -207,13 +218,15 @@ fn places_on_device(
         return creation::zeros(&[0, outputs], DType::I64, flat.device());
     }
     let int = stored_as(DType::I64, flat.device())?;
+    let store = bool_store(flat.device())?;
     let pooled = pooled.to_vec();
     if let (Some(moves), 2) = (moves, windows.len()) {
         let pair = |values: &Dims| [values[0], values[1]];
         let (kernel, stride) = (pair(&moves.kernel), pair(&moves.stride));
         let (padding, dilation, ceil) = (pair(&moves.padding), pair(&moves.dilation), moves.ceil);
         return Tensor::compute(op, &[flat], DType::I64, move |mut values| {
-            let image = Dispatch::float_reshape(values.swap_remove(0), Shape::from([rows, 1, pooled[0], pooled[1]]));
+            let keys = comparable(values.swap_remove(0), store);
+            let image = Dispatch::float_reshape(keys, Shape::from([rows, 1, pooled[0], pooled[1]]));
             let both = Dispatch::max_pool2d_with_indices(image, kernel, stride, padding, dilation, ceil, int.into());
             Dispatch::int_reshape(both.indices, Shape::from([rows, outputs]))
         });
@@ -228,12 +241,12 @@ fn places_on_device(
             Dispatch::int_from_data(TensorData::new(values, shape), &device)
         };
         let count = table.len();
-        let picked = Dispatch::float_select(flat, 1, index(table.clone(), Shape::from([count])));
+        let picked = prim::select(Kind::Float, flat, 1, index(table.clone(), Shape::from([count])));
         let picked = Dispatch::float_reshape(picked, Shape::from([rows, outputs, width]));
         let best = Dispatch::float_argmax(picked, 2, int.into());
         let table =
             Dispatch::int_expand(index(table, Shape::from([1, outputs, width])), Shape::from([rows, outputs, width]));
-        Dispatch::int_reshape(Dispatch::int_gather(2, table, best), Shape::from([rows, outputs]))
+        Dispatch::int_reshape(prim::gather(Kind::Int, 2, table, best), Shape::from([rows, outputs]))
     })
 }
 
@@ -267,7 +280,7 @@ fn raw_take(x: &Tensor, places: &Tensor) -> Result<Tensor> {
     if !x.device().is_cpu() {
         return Tensor::compute("gather", &[x, places], x.dtype(), |mut values| {
             let places = values.swap_remove(1);
-            Dispatch::float_gather(1, values.swap_remove(0), places)
+            prim::gather(Kind::Float, 1, values.swap_remove(0), places)
         });
     }
     let (from, to) = (x.size(1), places.size(1));
@@ -336,6 +349,20 @@ fn put(x: &Tensor, places: &Tensor, length: usize) -> Result<Tensor> {
     Ok(out)
 }
 
+/// As `averages`, for int64 too, whose quotients torch cuts off; such a sum is exact in float64.
+fn whole_averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Option<isize>) -> Result<Tensor> {
+    if x.dtype().is_float() {
+        return averages(x, windows, counts, divisor);
+    }
+    let wide = x.moved(Device::Cpu)?.converted(DType::F64)?;
+    averages(&wide, windows, counts, divisor)?.converted(x.dtype())?.moved(x.device())
+}
+
+/// Averages exist for floats, and in torch for int64.
+fn check_averaged(op: &str, x: &Tensor) -> Result<()> {
+    if x.dtype() == DType::I64 { Ok(()) } else { check::kind(op, x.dtype(), &[Kind::Float]) }
+}
+
 /// The sums over windows, one dimension after the other, divided by `counts` (one list for each dimension).
 fn averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Option<isize>) -> Result<Tensor> {
     let dtype = x.dtype();
@@ -399,7 +426,7 @@ fn _avg_pool(
     count_include_pad: bool,
     divisor_override: Option<isize>,
 ) -> Result<Tensor> {
-    check::kind(op, input.dtype(), &[Kind::Float])?;
+    check_averaged(op, &input)?;
     if divisor_override == Some(0) {
         return error::runtime(format!("{op}: divisor must be not zero"));
     }
@@ -419,7 +446,7 @@ fn _avg_pool(
             }
         })
         .collect();
-    averages(&input, &windows, &counts, divisor_override)
+    whole_averages(&input, &windows, &counts, divisor_override)
 }
 
 /// Windows of adaptive pooling; a missing size keeps the input's.

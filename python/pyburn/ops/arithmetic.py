@@ -517,7 +517,10 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ 2.,  8., 24.])
     """
     _two_tensors("ldexp", input, other)
-    return write_out(out, input * 2.0**other)
+    scaled = input * 2.0**other
+    if input.is_floating_point() and not other.is_floating_point():
+        scaled = scaled.to(input.dtype)  # a 16-bit float stays one beside whole exponents
+    return write_out(out, scaled)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:

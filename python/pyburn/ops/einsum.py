@@ -171,7 +171,8 @@ def _contract(
     b = b.expand(length + [-1] * (len(summed) + len(columns)))
     tall, wide, depth = (math.prod(sizes.get(label, 1) for label in part) for part in (rows, columns, summed))
     many = math.prod(length)
-    product = a.reshape(many, tall, depth).bmm(b.reshape(many, depth, wide))
+    a, b = a.reshape(many, tall, depth), b.reshape(many, depth, wide)
+    product = a.bmm(b) if summed else a * b
     labels = batch + rows + columns
     return product.reshape([sizes.get(label, 1) for label in labels]), labels
 

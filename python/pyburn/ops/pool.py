@@ -253,11 +253,6 @@ def _avg_pool(
     kernel = spread(op, "kernel_size", kernel_size, n)
     steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
     edges = spread(op, "padding", padding, n)
-    if input.dtype == _core.int64:
-        # torch divides whole numbers and drops the fraction.
-        wide = input.to(_core.float64)
-        means = _core._avg_pool(op, wide, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
-        return means.trunc().to(_core.int64)
     return _core._avg_pool(op, input, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
 
 

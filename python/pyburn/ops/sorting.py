@@ -192,7 +192,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Pair | Non
         >>> pyburn.mode(pyburn.tensor([1, 2, 2, 3])).values
         tensor(2)
     """
-    return return_types.mode(write_outs(out, input._mode(dim, keepdim)))
+    values, indices = (input.to(_core.uint8) if input.dtype == _core.bool else input)._mode(dim, keepdim)
+    return return_types.mode(write_outs(out, (values.to(input.dtype), indices)))
 
 
 def quantile(

@@ -495,6 +495,8 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     """
     if input.is_complex():
         raise _core.DTypeError(f"logit: not implemented for '{input.dtype}'")
+    if not input.is_floating_point():
+        input = input.to(_core.get_default_dtype())
     x = input if eps is None else input.clamp(eps, 1.0 - eps)
     if eps is not None and eps > 0.5:
         # torch looks at the lower bound first, its clamp at the upper one.

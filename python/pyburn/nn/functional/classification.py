@@ -144,9 +144,10 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None, class_d
         )
     if weight is not None and weight.dtype != input.dtype:
         raise RuntimeError(f"nll_loss: expected scalar type {input.dtype} but found {weight.dtype} for weight.")
-    wrong = ((target < 0) | (target >= classes)) & (target != ignore_index)
+    labels = target.cpu()  # one transfer from a GPU instead of five kernels and the same transfer
+    wrong = ((labels < 0) | (labels >= classes)) & (labels != ignore_index)
     if bool(wrong.any()):
-        raise IndexError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
+        raise IndexError(f"Target {int(labels[wrong].reshape(-1)[0])} is out of bounds.")
 
 
 class _BinaryCrossEntropy(Function):

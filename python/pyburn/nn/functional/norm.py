@@ -142,7 +142,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     total = padded.narrow(1, 0, channels)
     for offset in range(1, size):
         total = total + padded.narrow(1, offset, channels)
-    return input / (total / size * alpha + k) ** beta
+    mean = total / size if input.is_floating_point() else total // size
+    return input / (mean * alpha + k) ** beta
 
 
 def normalize(
