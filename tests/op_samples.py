@@ -2,66 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from sample_inputs import DTYPES, Call, Make, assign
+from sample_inputs import functional as _f
+from samples_math import MATH_CALLS
+from samples_movement import MOVEMENT_CALLS
+from samples_nn import NN_CALLS
 
-import numpy as np
-
-FLOATS = ("float32", "float64", "float16", "bfloat16")
-INTS = ("int64", "int32", "int16", "int8", "uint8")
-DTYPES = (*FLOATS, *INTS, "bool")
-
-
-@dataclass
-class Make:
-    """Makes inputs with fixed values in one dtype on one device, for either library."""
-
-    lib: Any
-    dtype: str
-    device: str = "cpu"
-
-    def _tensor(self, values: np.ndarray, dtype: str) -> Any:
-        made = self.lib.tensor(values.tolist(), dtype=getattr(self.lib, dtype))
-        return made if self.device == "cpu" else made.to(self.device)
-
-    def x(self, *shape: int) -> Any:
-        """Values of both signs (small and non-negative for unsigned types), no zeros among floats."""
-        count = int(np.prod(shape))
-        values = (np.arange(count) * 7 % 13 - 6) / 2 + 0.25
-        if self.dtype in INTS:
-            values = np.abs(values.round()) if self.dtype == "uint8" else values.round()
-        if self.dtype == "bool":
-            values = (np.arange(count) * 7 % 3) == 1
-        return self._tensor(values.reshape(shape), self.dtype)
-
-    def positive(self, *shape: int) -> Any:
-        """Values from 1 to 6."""
-        count = int(np.prod(shape))
-        return self._tensor((np.arange(count) * 5 % 11 / 2 + 1).reshape(shape).astype(int), self.dtype)
-
-    def unit(self, *shape: int) -> Any:
-        """Values inside (-1, 1)."""
-        count = int(np.prod(shape))
-        return self._tensor(((np.arange(count) * 7 % 13 - 6) / 8).reshape(shape), self.dtype)
-
-    def index(self, high: int, *shape: int) -> Any:
-        """int64 indices below `high`."""
-        count = int(np.prod(shape))
-        return self._tensor((np.arange(count) * 5 % high).reshape(shape), "int64")
-
-    def mask(self, *shape: int) -> Any:
-        """Booleans of both kinds."""
-        count = int(np.prod(shape))
-        return self._tensor(((np.arange(count) % 3) == 0).reshape(shape), "bool")
-
-
-Call = Callable[[Make], Any]
-
-
-def _f(m: Make) -> Any:
-    return m.lib.nn.functional
-
+__all__ = ["BASE", "CALLS", "DTYPES", "Make"]
 
 UNARY = ("neg", "abs", "sign", "square", "ceil", "floor", "round", "trunc", "isnan", "isinf", "isfinite", "logical_not")
 FLOAT_UNARY = [
@@ -125,7 +72,7 @@ ACTIVATIONS = [
     "tanhshrink",
 ]
 
-CALLS: dict[str, Call] = {
+BASE: dict[str, Call] = {
     **{name: (lambda m, n=name: getattr(m.lib, n)(m.x(2, 3))) for name in (*UNARY, *FLOAT_UNARY)},
     **{name: (lambda m, n=name: getattr(m.lib, n)(m.positive(2, 3))) for name in POSITIVE_UNARY},
     **{name: (lambda m, n=name: getattr(m.lib, n)(m.unit(2, 3))) for name in UNIT_UNARY},
@@ -157,7 +104,7 @@ CALLS: dict[str, Call] = {
     "expand": lambda m: m.x(2, 1).expand(2, 3).contiguous(),
     "flip": lambda m: m.lib.flip(m.x(2, 3), (0, 1)),
     "slice": lambda m: m.x(4, 6)[1:, ::2].contiguous(),
-    "slice_assign": lambda m: _assign(m.x(4, 6), (slice(1, None), slice(None, None, 2)), m.x(3, 3)),
+    "slice_assign": lambda m: assign(m.x(4, 6), (slice(1, None), slice(None, None, 2)), m.x(3, 3)),
     "cat": lambda m: m.lib.cat([m.x(2, 3), m.x(1, 3)], 0),
     "stack": lambda m: m.lib.stack([m.x(2, 3), m.x(2, 3)], 1),
     "repeat": lambda m: m.x(2, 3).repeat(2, 2),
@@ -169,7 +116,7 @@ CALLS: dict[str, Call] = {
     "index_select": lambda m: m.lib.index_select(m.x(3, 4), 1, m.index(4, 3)),
     "index_add": lambda m: m.x(3, 4).index_add(1, m.index(4, 3), m.x(3, 3)),
     "index": lambda m: m.x(3, 4)[m.index(3, 2), m.index(4, 2)],
-    "index_put": lambda m: _assign(m.x(3, 4), (m.index(3, 2), m.index(4, 2)), m.x(2)),
+    "index_put": lambda m: assign(m.x(3, 4), (m.index(3, 2), m.index(4, 2)), m.x(2)),
     "masked_fill": lambda m: m.x(2, 3).masked_fill(m.mask(2, 3), 1),
     "masked_select": lambda m: m.lib.masked_select(m.x(2, 3), m.mask(2, 3)),
     "nonzero": lambda m: m.lib.nonzero(m.x(2, 3)),
@@ -228,7 +175,4 @@ CALLS: dict[str, Call] = {
     ),
 }
 
-
-def _assign(target: Any, index: Any, value: Any) -> Any:
-    target[index] = value
-    return target
+CALLS: dict[str, Call] = {**BASE, **MATH_CALLS, **MOVEMENT_CALLS, **NN_CALLS}

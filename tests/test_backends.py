@@ -1,4 +1,4 @@
-"""Every op of the bank on every backend, against torch: value, shape and dtype. Gradients are tested by family."""
+"""Every op of the bank on every backend, against torch: value, shape, dtype and (float32) gradient."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ import pyburn
 import pyburn.nn.functional
 import pytest
 import torch
-from op_samples import CALLS, DTYPES, Make
+from op_samples import BASE, CALLS, DTYPES, Make
 from pyburn import _core
 
 from oracle import dtype_name, to_torch
 
+pytestmark = pytest.mark.filterwarnings("ignore:index_reduce")  # torch calls it beta
+
 NOT_ON_GPU = {"float64", "bfloat16"}
-# WGSL leaves the precision of these to the driver, to 2^-11 at worst.
-DRIVER_PRECISION = {"sin", "cos", "tan", "acos"}
 # What `make test` tries on the GPU backend; `make test-gpu` tries all.
 QUICK_GPU = ("float32", "int64", "bool")
+# Ops whose kernels burn tunes at their first call, for seconds on a software driver: of these `make test` runs the
+# plain sample, and compares gradients of a few.
+TUNED = (
+    "conv", "matmul", "bmm", "baddbmm", "addbmm", "addmm", "addmv", "mv", "dot", "inner", "matrix", "linear",
+    "bilinear", "einsum", "tensordot", "avg_pool", "adaptive_avg", "lp_pool", "interpolate", "attention", "scaled_dot",
+    "fold4d", "unfold4d", "local_response", "affine_grid",
+)  # fmt: skip
+TUNED_GRADIENTS = {"matmul", "conv2d", "conv_transpose2d", "avg_pool2d", "scaled_dot_product_attention"}
 
 
 def leaves(result: Any) -> list[Any]:
@@ -37,17 +45,18 @@ def expected(name: str, dtype: str) -> list[torch.Tensor] | None:
         return None
 
 
-def compare(name: str, ours: list[Any], theirs: list[torch.Tensor], device: str) -> None:
+def agree(name: str, mine: Any, reference: torch.Tensor) -> None:
+    assert dtype_name(mine.dtype) == dtype_name(reference.dtype), name
+    assert tuple(mine.shape) == tuple(reference.shape), name
+    tolerance = {"float16": 4e-3, "bfloat16": 2e-2}.get(dtype_name(reference.dtype), 2e-5)
+    left, right = (x.detach().to(torch.float64).numpy() for x in (to_torch(mine.detach().cpu()), reference))
+    np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def compare(name: str, ours: list[Any], theirs: list[torch.Tensor]) -> None:
     assert len(ours) == len(theirs)
     for mine, reference in zip(ours, theirs, strict=True):
-        assert dtype_name(mine.dtype) == dtype_name(reference.dtype), name
-        assert tuple(mine.shape) == tuple(reference.shape), name
-        plain = 1e-3 if device == "wgpu" and name in DRIVER_PRECISION else 2e-5
-        tolerance = {"float16": 4e-3, "bfloat16": 2e-2}.get(dtype_name(reference.dtype), plain)
-        left = to_torch(mine.cpu()).to(torch.float64).numpy()
-        np.testing.assert_allclose(
-            left, reference.to(torch.float64).numpy(), rtol=tolerance, atol=tolerance, err_msg=name
-        )
+        agree(name, mine, reference)
 
 
 def run(name: str, dtype: str, device: str) -> None:
@@ -57,41 +66,95 @@ def run(name: str, dtype: str, device: str) -> None:
         with contextlib.suppress(Exception):
             CALLS[name](Make(pyburn, dtype, device))
         return
-    compare(name, leaves(CALLS[name](Make(pyburn, dtype, device))), theirs, device)
+    compare(name, leaves(CALLS[name](Make(pyburn, dtype, device))), theirs)
 
 
-# torch's integer paths that differ from the rounded float result, or that we refuse; strict, so that a fix shows.
-GAPS = {("fold4d", "bool"), ("interpolate", "uint8"), ("avg_pool1d", "int64"), ("avg_pool2d", "int64")}
+def run_gradient(name: str, device: str) -> None:
+    """Values and, by random cotangents, gradients of every float input."""
+    theirs, ours = Make(torch, "float32", grad=True), Make(pyburn, "float32", device, grad=True)
+    try:
+        expected = leaves(CALLS[name](theirs))
+    except (RuntimeError, TypeError, ValueError, NotImplementedError):
+        return  # no kernel of torch's for float32; the test of values looks at ours
+    found = leaves(CALLS[name](ours))
+    compare(name, found, expected)
+    pairs = [pair for pair in zip(found, expected, strict=True) if pair[1].requires_grad]
+    if not pairs or not theirs.leaves:
+        return
+    draw = np.random.default_rng(0)
+    cotangents = [draw.standard_normal(tuple(one.shape)).astype("float32") for _, one in pairs]
+    try:
+        wanted = torch.autograd.grad(
+            [one for _, one in pairs], theirs.leaves, [torch.tensor(c) for c in cotangents], allow_unused=True
+        )
+    except RuntimeError:
+        return  # torch itself has no derivative
+    assert all(mine.requires_grad for mine, _ in pairs), "torch's result has a gradient, ours has none"
+    upstream = [pyburn.tensor(c.tolist()).reshape(c.shape).to(device) for c in cotangents]
+    given = _core._backward([mine for mine, _ in pairs], upstream, False, False, ours.leaves)
+    for index, (mine, reference) in enumerate(zip(given, wanted, strict=True)):
+        leaf = theirs.leaves[index]
+        # An absent gradient and one of zeros mean the same.
+        zeros = pyburn.zeros(tuple(leaf.shape))
+        agree(
+            f"{name}: gradient {index}",
+            zeros if mine is None else mine,
+            torch.zeros_like(leaf) if reference is None else reference,
+        )
 
 
-# cubecl has no integer convolution and no integer max-pool with indices.
-GPU_GAPS = GAPS | {
-    (name, "int64")
-    for name in ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool2d"]
-}
+# Known differences; strict, so that a fix shows. torch rounds the places of a 16-bit grid, ours are float32 inside.
+GAPS = {("grid_sample_reflection", "float16"), ("grid_sample_reflection", "bfloat16")}
+# torch's result is float64, which no GPU here has.
+GPU_GAPS = {("float_power", dtype) for dtype in DTYPES}
 
 
-def cases(dtypes: tuple[str, ...], gaps: set[tuple[str, str]]) -> list[Any]:
-    """Every op with every dtype, the known gaps marked."""
+def is_tuned(name: str) -> bool:
+    return name.startswith(TUNED)
+
+
+def cases(names: list[str], dtypes: tuple[str, ...], gaps: set[tuple[str, str]]) -> list[Any]:
+    """Ops with every dtype, the known gaps marked."""
     marks = pytest.mark.xfail(strict=True, reason="a gap named in this file")
     return [
-        pytest.param(name, dtype, marks=marks if (name, dtype) in gaps else ()) for name in CALLS for dtype in dtypes
+        pytest.param(name, dtype, marks=marks if (name, dtype) in gaps else ()) for name in names for dtype in dtypes
     ]
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(DTYPES, GAPS))
+QUICK = [name for name in CALLS if name in BASE or not is_tuned(name)]
+QUICK_GRADIENTS = [name for name in CALLS if name in TUNED_GRADIENTS or not is_tuned(name)]
+
+
+@pytest.mark.parametrize(("name", "dtype"), cases(list(CALLS), DTYPES, GAPS))
 def test_cpu(name: str, dtype: str) -> None:
     run(name, dtype, "cpu")
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(QUICK_GPU, GPU_GAPS))
+@pytest.mark.parametrize("name", [name for name in CALLS if not name.endswith("_special")])
+def test_gradient_cpu(name: str) -> None:
+    run_gradient(name, "cpu")
+
+
+@pytest.mark.parametrize(("name", "dtype"), cases(QUICK, QUICK_GPU, GPU_GAPS))
 def test_wgpu(name: str, dtype: str) -> None:
     run(name, dtype, "wgpu")
 
 
+@pytest.mark.parametrize("name", [name for name in QUICK_GRADIENTS if not name.endswith("_special")])
+def test_gradient_wgpu(name: str) -> None:
+    run_gradient(name, "wgpu")
+
+
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype not in QUICK_GPU and dtype not in NOT_ON_GPU])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        pytest.param(name, dtype)
+        for name in CALLS
+        for dtype in DTYPES
+        if dtype not in NOT_ON_GPU and not (name in QUICK and dtype in QUICK_GPU)
+    ],
+)
 def test_wgpu_all(name: str, dtype: str) -> None:
     if dtype == "float16":
         try:
@@ -99,6 +162,12 @@ def test_wgpu_all(name: str, dtype: str) -> None:
         except pyburn.DTypeError:
             return
     run(name, dtype, "wgpu")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in QUICK_GRADIENTS])
+def test_gradient_wgpu_all(name: str) -> None:
+    run_gradient(name, "wgpu")
 
 
 @pytest.mark.parametrize("dtype", sorted(NOT_ON_GPU))
