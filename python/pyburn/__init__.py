@@ -100,6 +100,7 @@ if _typing.TYPE_CHECKING:
         cpu as cpu,
         data as data,
         distributed as distributed,
+        distributions as distributions,
         export as export,
         fft as fft,
         func as func,
@@ -131,6 +132,7 @@ if _typing.TYPE_CHECKING:
         xpu as xpu,
     )
     from pyburn.amp import (
+        GradScaler as GradScaler,
         autocast as autocast,
         clear_autocast_cache as clear_autocast_cache,
         get_autocast_cpu_dtype as get_autocast_cpu_dtype,
@@ -147,8 +149,21 @@ if _typing.TYPE_CHECKING:
     from pyburn.compiler import (
         compile as compile,
     )
+    from pyburn.cuda import (
+        Event as Event,
+        OutOfMemoryError as OutOfMemoryError,
+        Stream as Stream,
+    )
     from pyburn.func import (
         vmap as vmap,
+    )
+    from pyburn.jit import (
+        ScriptModule as ScriptModule,
+    )
+    from pyburn.nn.functional import (
+        cosine_similarity as cosine_similarity,
+        pairwise_distance as pairwise_distance,
+        pdist as pdist,
     )
     from pyburn.serialization import (
         load as load,
@@ -217,9 +232,15 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "Event": "cuda",
+    "GradScaler": "amp",
+    "OutOfMemoryError": "cuda",
+    "ScriptModule": "jit",
+    "Stream": "cuda",
     "autocast": "amp",
     "clear_autocast_cache": "amp",
     "compile": "compiler",
+    "cosine_similarity": "nn.functional",
     "get_autocast_cpu_dtype": "amp",
     "get_autocast_dtype": "amp",
     "get_autocast_gpu_dtype": "amp",
@@ -232,6 +253,8 @@ _LAZY_NAMES = {
     "is_autocast_enabled": "amp",
     "load": "serialization",
     "mvlgamma": "special",
+    "pairwise_distance": "nn.functional",
+    "pdist": "nn.functional",
     "save": "serialization",
     "set_autocast_cache_enabled": "amp",
     "set_autocast_dtype": "amp",

@@ -68,6 +68,19 @@ def __repr__(self: Tensor) -> str:
     return tensor_str(self, _core.get_default_dtype())
 
 
+def __format__(self: Tensor, format_spec: str) -> str:
+    """A tensor of one number is written as the number.
+
+    Example:
+        >>> import pyburn
+        >>> f"{pyburn.tensor(3.14159):.2f}"
+        '3.14'
+    """
+    if self.dim() == 0:
+        return format(self.item(), format_spec)
+    return object.__format__(self, format_spec)
+
+
 def _repr_html_(self: Tensor) -> str:
     from pyburn._printing import tensor_html
 
@@ -104,12 +117,58 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     return made
 
 
+def __reversed__(self: Tensor) -> Tensor:
+    return self if self.dim() == 0 else self.flip(0)
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """This tensor, whose elements became what a Python function makes of them; slow, and only on the CPU.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.arange(3).apply_(lambda n: n * n)
+        tensor([0, 1, 4])
+    """
+    if not self.is_cpu:
+        raise TypeError("apply_ is only implemented on CPU tensors")
+    if self.requires_grad:
+        raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+    made = [callable(number) for number in self.reshape(-1).tolist()]
+    return self.copy_(_core._tensor(made, self.dtype, "cpu").reshape(self.shape))
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """This tensor, whose elements became what a Python function makes of them and of another tensor's.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.arange(3).map_(pyburn.ones(3, dtype=pyburn.int64), lambda a, b: a + b)
+        tensor([1, 2, 3])
+    """
+    if not self.is_cpu:
+        raise TypeError("map_ is only implemented on CPU tensors")
+    if self.requires_grad:
+        raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
+    others = tensor.expand(self.shape).reshape(-1).tolist()
+    made = [callable(*pair) for pair in zip(self.reshape(-1).tolist(), others)]
+    return self.copy_(_core._tensor(made, self.dtype, "cpu").reshape(self.shape))
+
+
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Nothing; there is one row of work, and memory lives as long as it is used."""
+
+
 METHODS = (
+    __reversed__,
+    apply_,
     as_subclass,
     backward,
+    map_,
     new,
+    record_stream,
     register_hook,
     register_post_accumulate_grad_hook,
+    __format__,
     __repr__,
     _repr_html_,
 )

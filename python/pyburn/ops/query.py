@@ -7,17 +7,65 @@ from typing import TypeGuard
 from pyburn._core import Tensor, result_type
 
 __all__ = [
+    "detach",
     "get_device",
     "is_complex",
     "is_floating_point",
+    "is_inference",
     "is_nonzero",
+    "is_same_size",
+    "is_signed",
     "is_storage",
     "is_tensor",
     "numel",
     "result_type",
 ]
 
-METHODS = ("get_device",)
+METHODS = ("get_device", "is_same_size")
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory outside the graph.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.detach(pyburn.ones(1, requires_grad=True)).requires_grad
+        False
+    """
+    return input.detach()
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.is_inference(pyburn.ones(1))
+        False
+    """
+    return input.is_inference()
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.is_same_size(pyburn.ones(2), pyburn.ones(3))
+        False
+    """
+    return input.shape == other.shape
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.is_signed(pyburn.ones(1, dtype=pyburn.uint8))
+        False
+    """
+    return input.is_signed()
 
 
 def is_tensor(obj: object) -> TypeGuard[Tensor]:
