@@ -42,13 +42,36 @@ pub fn allocation(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Memory that the system can still give; where it does not say, sizes beyond any machine's are refused.
+/// Memory that this process can still get: from the system, in its container, and within its own limit. Where nobody
+/// says, sizes beyond any machine's are refused.
 fn memory_available() -> usize {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    text.lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))
-        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<usize>().ok())
-        .map_or(1 << 40, |kilobytes| kilobytes * 1024)
+    [in_system(), in_container(), in_process()].into_iter().flatten().min().unwrap_or(1 << 40)
+}
+
+fn in_system() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let rest = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    rest.trim().trim_end_matches("kB").trim().parse::<usize>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+fn in_container() -> Option<usize> {
+    let number = |name: &str| -> Option<usize> {
+        std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok()
+    };
+    // Cached files count as used, but are given back when memory is asked for.
+    let text = std::fs::read_to_string("/sys/fs/cgroup/memory.stat").unwrap_or_default();
+    let cached = text.lines().find_map(|line| line.strip_prefix("file ")?.parse::<usize>().ok()).unwrap_or(0);
+    Some(number("memory.max")?.saturating_sub(number("memory.current")?.saturating_sub(cached)))
+}
+
+/// What `ulimit -v` leaves.
+fn in_process() -> Option<usize> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let rest = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit = rest.split_whitespace().next()?.parse::<usize>().ok()?;
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages = statm.split_whitespace().next()?.parse::<usize>().ok()?;
+    Some(limit.saturating_sub(pages * 4096))
 }
 
 /// Refuses element types outside `kinds`, naming what the op takes.

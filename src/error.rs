@@ -98,6 +98,7 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
+        crate::autograd::refusal::forget();
         Python::attach(|py| {
             let own = |class: &Py<PyType>, message: String| PyErr::from_type(class.bind(py).clone(), (message,));
             let classes = match classes(py) {

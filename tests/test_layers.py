@@ -20,6 +20,7 @@ LAYERS = [
         "_printing",
         "_size",
         "_storage",
+        "_subclass",
         "_typeinfo",
     }
     | {"_absent", "_settings", "return_types"},

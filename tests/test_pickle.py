@@ -33,7 +33,7 @@ class Parameter(pyburn.Tensor):
 
 
 def parameter(data):
-    return Parameter._make_subclass(data, True)
+    return pyburn.Tensor._make_subclass(Parameter, data, True)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -244,7 +244,8 @@ class Stub:
             name, kind = parameter.name, parameter.kind
             if kind is parameter.KEYWORD_ONLY and not any(item.startswith("*") for item in listed):
                 listed.append("*")
-            if name in ("self", "cls") and position == 0:
+            # A static method may have an ordinary argument of the name `cls`.
+            if position == 0 and (name == "self" or (name == "cls" and kind is parameter.POSITIONAL_ONLY)):
                 listed.append(name)
             else:
                 listed.append(self.parameter(parameter, hints))

@@ -50,7 +50,7 @@ from pyburn._core import (
     uint64 as uint64,
 )
 from pyburn._size import Size as Size
-from pyburn import _copying, _storage, _tensor
+from pyburn import _copying, _storage, _subclass, _tensor
 from pyburn._formats import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,

@@ -37,7 +37,7 @@ def _rebuild_tensor(
 def _as(kind: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:
     if kind is Tensor:
         return data.requires_grad_() if requires_grad else data
-    made: Tensor = kind._make_subclass(data, requires_grad)
+    made: Tensor = Tensor._make_subclass(kind, data, requires_grad)
     return made
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pyburn import _core
 from pyburn._core import Tensor
+
+T = TypeVar("T", bound=Tensor)
 
 
 class RemovableHandle:
@@ -53,13 +56,15 @@ def backward(
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Calls `hook(grad)` when the gradient of this tensor is computed; a tensor it returns replaces the gradient."""
     node, number = self._register_hook(hook)
+    if node is None:
+        return RemovableHandle(lambda: self._remove_leaf_hook(number), number)
     return RemovableHandle(lambda: node._remove_hook(number), number)
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Calls `hook(leaf)` after the gradient of this leaf has been accumulated."""
     number = self._register_post_accumulate_grad_hook(hook)
-    return RemovableHandle(lambda: self._remove_post_accumulate_grad_hook(number), number)
+    return RemovableHandle(lambda: self._remove_leaf_hook(number), number)
 
 
 def __repr__(self: Tensor) -> str:
@@ -87,6 +92,64 @@ def _repr_html_(self: Tensor) -> str:
     return tensor_html(self, _core.get_default_dtype())
 
 
+def __reversed__(self: Tensor) -> Tensor:
+    return self if self.dim() == 0 else self.flip(0)
+
+
+def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """The result of a numpy function of this tensor, as a tensor; booleans become uint8, as in torch."""
+    from pyburn.ops import from_numpy
+
+    return from_numpy(array.astype("uint8") if array.dtype == bool else array)
+
+
+def as_subclass(self: Tensor, cls: type[T]) -> T:
+    """This tensor's values and history as an object of `cls`, a subclass of Tensor.
+
+    Example:
+        >>> import pyburn
+        >>> class Image(pyburn.Tensor):
+        ...     pass
+        >>> type(pyburn.zeros(2).as_subclass(Image)).__name__
+        'Image'
+    """
+    if not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass: cls must be a subclass of Tensor, not {cls.__name__}")
+    made: Any = self._as_subclass(cls)
+    return cast(T, made)
+
+
+def set_(
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
+    """This tensor, now over the memory of `source`, a tensor or a storage; without one it becomes empty.
+
+    Example:
+        >>> import pyburn
+        >>> x, y = pyburn.zeros(2), pyburn.arange(3.0)
+        >>> x.set_(y)
+        tensor([0., 1., 2.])
+    """
+    if self.requires_grad and _core.is_grad_enabled():
+        raise RuntimeError("set_: a leaf Variable that requires grad is being used in an in-place operation.")
+    if source is None:
+        self.data = self.new_empty((0,))
+        return self
+    given: Tensor = source if isinstance(source, Tensor) else source._tensor._whole_storage().view(self.dtype)
+    if given.dtype != self.dtype:
+        raise RuntimeError(f"set_: the source is of {given.dtype}, the tensor of {self.dtype}")
+    if size is None:
+        self.data = given
+        return self
+    steps = [math.prod(size[dim + 1 :]) for dim in range(len(size))] if stride is None else stride
+    self.data = given._over(size, steps, storage_offset)
+    return self
+
+
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this one's dtype and device, from sizes or from data, as torch's old constructors take them.
 
@@ -101,24 +164,26 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     return _core._full("new", args or (0,), 0, self.dtype, place)
 
 
-def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
-    """This tensor as an instance of a subclass of Tensor, over the same memory.
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """This tensor with `fill_value` on its main diagonal; with `wrap` the diagonal of a tall matrix starts again.
 
     Example:
         >>> import pyburn
-        >>> class Named(pyburn.Tensor):
-        ...     pass
-        >>> type(pyburn.ones(1).as_subclass(Named)).__name__
-        'Named'
+        >>> pyburn.zeros(2, 2).fill_diagonal_(3)
+        tensor([[3., 0.],
+                [0., 3.]])
     """
-    if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise TypeError("cls must be a type (not an instance) that inherits from Tensor")
-    made: Tensor = cls._make_subclass(self, self.requires_grad)
-    return made
-
-
-def __reversed__(self: Tensor) -> Tensor:
-    return self if self.dim() == 0 else self.flip(0)
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    size, step, start = min(self.shape), sum(self.stride()), self.storage_offset()
+    self.as_strided((size,), (step,), start).fill_(fill_value)
+    height, width = self.shape[0], self.shape[1]
+    if wrap and self.dim() == 2 and height > width + 1:
+        rest = -(-self.numel() // (width + 1)) - size
+        self.as_strided((rest,), (step,), start + self.stride(0) * (width + 1)).fill_(fill_value)
+    return self
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -159,18 +224,21 @@ def record_stream(self: Tensor, stream: Any) -> None:
 
 
 METHODS = (
+    __array_wrap__,
+    __format__,
+    __repr__,
     __reversed__,
+    _repr_html_,
     apply_,
     as_subclass,
     backward,
+    fill_diagonal_,
     map_,
     new,
     record_stream,
     register_hook,
     register_post_accumulate_grad_hook,
-    __format__,
-    __repr__,
-    _repr_html_,
+    set_,
 )
 
 for _method in METHODS:

@@ -23,6 +23,9 @@ pub struct Request {
     pub accumulate: bool,
 }
 
+/// Nodes between two looks for Ctrl-C.
+const SIGNALS_EVERY: usize = 64;
+
 /// Node addresses are already well spread; multiplying by an odd constant is hash enough.
 #[derive(Default)]
 struct PointerHasher(u64);
@@ -91,7 +94,12 @@ pub fn run(request: Request) -> Result<Vec<Option<Tensor>>> {
     }
     let mut captured: Vec<Option<Tensor>> = vec![None; request.capture.as_ref().map_or(0, Vec::len)];
     let _mode = grad_mode(request.create_graph);
+    let mut steps = 0usize;
     while let Some(Ready(node)) = ready.pop() {
+        steps += 1;
+        if steps.is_multiple_of(SIGNALS_EVERY) {
+            python::check_signals()?;
+        }
         let Some(task) = tasks.get_mut(&key(&node)) else { continue };
         let mut grads = std::mem::take(&mut task.grads);
         let needed = task.needed;
@@ -170,14 +178,33 @@ fn deliver(tasks: &mut Map<Task>, edge: &Edge, grad: Tensor) -> Result<()> {
     let Some(slot) = task.grads.get_mut(edge.index) else { return Ok(()) };
     *slot = Some(match slot.take() {
         None => grad,
-        Some(sum) => ops::elementwise::add(&sum, &grad)?,
+        Some(sum) => add(sum, &grad)?,
     });
     Ok(())
 }
 
+/// The sum of two gradients, in the first one's memory where nobody else can see it.
+fn add(sum: Tensor, grad: &Tensor) -> Result<Tensor> {
+    let own = !super::grad_enabled()
+        && sum.is_sole_owner()
+        && sum.is_contiguous()
+        && sum.dtype() == grad.dtype()
+        && sum.shape() == grad.shape()
+        && sum.device().is_cpu();
+    if !own {
+        return ops::elementwise::add(&sum, grad);
+    }
+    ops::update::add(&sum, ops::pointwise::Arg::Tensor(grad))?;
+    Ok(sum)
+}
+
 /// Tensor hooks, retained gradients and the node's own pre-hooks.
 fn before(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()> {
-    if node.hooks.lock().is_none() {
+    let of_leaf = match &node.body {
+        Body::Accumulate(leaf) => leaf.meta().read_recursive().hooks.is_some(),
+        _ => false,
+    };
+    if !of_leaf && node.hooks.lock().is_none() {
         return Ok(());
     }
     python::run_tensor_hooks(node, grads)?;
@@ -319,13 +346,24 @@ fn keep_gradient(tensor: &Tensor, grad: &Tensor) -> Result<()> {
     Ok(())
 }
 
+/// Whether a gradient lies in memory as torch wants it: as its tensor does, where that has no gaps.
+fn obeys(grad: &Tensor, tensor: &Tensor) -> bool {
+    let (grad, tensor) = (grad.core(), tensor.core());
+    if tensor.geometry.is_dense() {
+        grad.geometry.strides == tensor.geometry.strides
+    } else {
+        grad.geometry.is_contiguous()
+    }
+}
+
 /// Adds to `.grad`, in place when nobody may differentiate through it.
 fn accumulate(tensor: &Tensor, grad: &Tensor) -> Result<()> {
     let old = tensor.meta().read_recursive().grad.clone();
     let new = match old {
         None if super::grad_enabled() => ops::creation::clone(grad)?,
         // Only a gradient that nobody else holds may become `.grad` without a copy.
-        None if grad.is_sole_owner() && grad.is_contiguous() => grad.clone(),
+        None if grad.is_sole_owner() && obeys(grad, tensor) => grad.clone(),
+        None if tensor.core().geometry.is_dense() => grad.copied_as(&tensor.core().geometry.strides)?,
         None => grad.copied()?,
         Some(old) if super::grad_enabled() => ops::elementwise::add(&old, grad)?,
         Some(old) => {

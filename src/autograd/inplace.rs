@@ -1,9 +1,10 @@
 //! Writes to tensors: torch's refusals, the write itself, and the history that follows from it.
 
 use super::view::{Origin, base_edge};
-use super::{Record, grad_enabled, grad_mode, grads, inference_enabled};
+use super::{Record, grad_enabled, grad_mode, grads, inference_enabled, refusal};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
+use crate::tensor::geometry::Geometry;
 
 /// Writes a function of `target` into `target`: `x.add_(y)` is `update("add_", x, |x| add(x, y))`.
 pub fn update(op: &str, target: &Tensor, make: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<()> {
@@ -36,13 +37,22 @@ pub fn assign(op: &str, target: &Tensor, value: &Tensor) -> Result<()> {
 
 /// The write and its history; shapes are known to fit (value may broadcast).
 pub fn store(target: &Tensor, value: &Tensor) -> Result<()> {
+    refusal::check()?;
     let recorded = grad_enabled()
         && target.dtype().is_differentiable()
         && (value.requires_grad() || target.requires_grad() || base_requires_grad(target));
+    let shared = value.rank() > 0 && target.core().geometry.overlaps_itself();
     if !recorded {
-        target.write(value)?;
+        if shared {
+            write_shared(target, value)?
+        } else {
+            target.write(value)?
+        }
         target.core().storage.bump();
         return Ok(());
+    }
+    if shared {
+        return error::runtime(OVERLAP);
     }
     if let Some(view) = &target.meta().read_recursive().view {
         // `check` could not know that the value needs gradients though the base does not.
@@ -62,6 +72,7 @@ pub fn store(target: &Tensor, value: &Tensor) -> Result<()> {
         Some(base) => base_edge(base, &value, &target.geometry())?,
         None => None,
     };
+    refusal::check()?;
     target.write(&value)?;
     target.core().storage.bump();
     if let Some(edge) = &edge {
@@ -129,12 +140,46 @@ fn with_history(target: &Tensor, value: &Tensor) -> Result<Tensor> {
 /// torch's refusals, in torch's words.
 pub fn check(op: &str, target: &Tensor) -> Result<()> {
     if target.core().geometry.overlaps_itself() {
-        return error::runtime(format!(
-            "{op}: unsupported operation: more than one element of the written-to tensor refers to a single memory \
-             location. Please clone() the tensor before performing the operation."
-        ));
+        if !WRITES_SOME.contains(&op) {
+            return error::runtime(format!("{op}: {OVERLAP}"));
+        }
+        warn_shared(op)?;
     }
     check_history(op, target)
+}
+
+/// Writes to a part of the elements: torch takes these on expanded tensors too, with a warning.
+const WRITES_SOME: [&str; 3] = ["masked_fill_", "index_fill_", "index_put_"];
+
+const OVERLAP: &str = "unsupported operation: more than one element of the written-to tensor refers to a single memory \
+                       location. Please clone() the tensor before performing the operation.";
+
+fn warn_shared(op: &str) -> Result<()> {
+    crate::guard::attached(|py| {
+        let text = format!(
+            "Use of {op} on expanded tensors is deprecated. Please clone() the tensor before performing this \
+             operation. This also applies to advanced indexing e.g. tensor[indices] = tensor"
+        );
+        let text = std::ffi::CString::new(text).unwrap_or_default();
+        Ok(pyo3::PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyUserWarning>(), &text, 2)?)
+    })
+}
+
+/// Writes the elements of `value` that are new into a tensor some of whose elements are one in memory.
+fn write_shared(target: &Tensor, value: &Tensor) -> Result<()> {
+    use crate::ops::pointwise::Arg;
+    use crate::ops::{compare, masked, rows};
+    let geometry = target.geometry();
+    let flat = target.alias(Geometry::contiguous(&[geometry.end()]));
+    let numbers: Vec<i64> = (0..geometry.end() as i64).collect();
+    let places = rows::from_integers(&numbers, &flat.shape(), target.device())?.alias(geometry).copied()?;
+    let _quiet = grad_mode(false);
+    let value = crate::ops::creation::to_dtype(value, target.dtype())?;
+    let changed = compare::ne(&value, Arg::Tensor(target))?;
+    let indices = vec![Some(masked::masked_select(&places, &changed)?)];
+    let written =
+        crate::tensor::indexing::index_put(&flat, &indices, &masked::masked_select(&value, &changed)?, false)?;
+    flat.write(&written)
 }
 
 /// The refusals that concern the graph alone, for writes that change no element (`t_`, `unsqueeze_`).

@@ -4,6 +4,7 @@ pub mod engine;
 pub mod inplace;
 pub mod node;
 pub mod python;
+pub mod refusal;
 pub mod saved;
 pub mod view;
 
@@ -29,8 +30,16 @@ pub struct Meta {
     pub accumulator: Weak<Node>,
     /// Set when this tensor shows another one's memory, so that writes reach the base's history.
     pub view: Option<Box<ViewOf>>,
+    pub hooks: Option<Box<LeafHooks>>,
+}
+
+/// Hooks of a leaf. They belong to the tensor, since its gradient sink lives only as long as a graph.
+#[derive(Default)]
+pub struct LeafHooks {
+    /// They see, and may replace, the gradient.
+    pub grad: Vec<(u64, pyo3::Py<pyo3::PyAny>)>,
     /// Called with the leaf after its gradient has been accumulated.
-    pub post_hooks: Vec<(u64, pyo3::Py<pyo3::PyAny>)>,
+    pub post: Vec<(u64, pyo3::Py<pyo3::PyAny>)>,
 }
 
 thread_local! {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::engine::{self, Request};
 use super::node::{Body, Edge, Grads, HOOK_ID, Node, Record};
 use super::saved::{self, Saved};
-use super::{ANOMALY, GRAD_MODE, INFERENCE};
+use super::{ANOMALY, GRAD_MODE, INFERENCE, refusal};
 use crate::error::{self, Error, Result};
 use crate::guard;
 use crate::tensor::Tensor;
@@ -33,18 +33,22 @@ fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Tensor>>> {
 /// Lets tensor hooks and node pre-hooks see and replace the gradients that arrive at a node.
 pub fn run_tensor_hooks(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()> {
     guard::attached(|py| {
+        if let Body::Accumulate(leaf) = &node.body {
+            let hooks: Vec<_> = match &leaf.meta().read_recursive().hooks {
+                Some(hooks) => hooks.grad.iter().map(|(_, hook)| hook.clone_ref(py)).collect(),
+                None => Vec::new(),
+            };
+            for hook in hooks {
+                run_hook(py, &hook, grads.first_mut())?;
+            }
+        }
         let (tensor, pre) = node.with_hooks(|hooks| {
             let tensor: Vec<_> = hooks.tensor.iter().map(|(_, index, hook)| (*index, hook.clone_ref(py))).collect();
             let pre: Vec<_> = hooks.pre.iter().map(|(_, hook)| hook.clone_ref(py)).collect();
             (tensor, pre)
         });
         for (index, hook) in tensor {
-            let Some(slot) = grads.get_mut(index) else { continue };
-            let Some(grad) = slot.clone() else { continue };
-            let result = hook.call1(py, (grad.clone(),))?;
-            if !result.is_none(py) {
-                *slot = Some(check_hook_result(result.extract::<Tensor>(py)?, &grad)?);
-            }
+            run_hook(py, &hook, grads.get_mut(index))?;
         }
         for hook in pre {
             let result = hook.call1(py, (to_python(py, grads)?,))?;
@@ -54,6 +58,17 @@ pub fn run_tensor_hooks(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 
         }
         Ok(())
     })
+}
+
+/// Shows a gradient to a hook, which may replace it.
+fn run_hook(py: Python<'_>, hook: &Py<PyAny>, slot: Option<&mut Option<Tensor>>) -> PyResult<()> {
+    let Some(slot) = slot else { return Ok(()) };
+    let Some(grad) = slot.clone() else { return Ok(()) };
+    let result = hook.call1(py, (grad.clone(),))?;
+    if !result.is_none(py) {
+        *slot = Some(check_hook_result(result.extract::<Tensor>(py)?, &grad)?);
+    }
+    Ok(())
 }
 
 fn check_hook_result(new: Tensor, old: &Tensor) -> PyResult<Tensor> {
@@ -88,17 +103,26 @@ pub fn run_post_hooks(node: &Arc<Node>, results: Grads, grads: &[Option<Tensor>]
 }
 
 pub fn run_post_accumulate(leaf: &Tensor) -> Result<()> {
-    if leaf.meta().read_recursive().post_hooks.is_empty() {
+    if leaf.meta().read_recursive().hooks.is_none() {
         return Ok(());
     }
     guard::attached(|py| {
-        let hooks: Vec<_> =
-            leaf.meta().read_recursive().post_hooks.iter().map(|(_, hook)| hook.clone_ref(py)).collect();
+        let hooks: Vec<_> = match &leaf.meta().read_recursive().hooks {
+            Some(hooks) => hooks.post.iter().map(|(_, hook)| hook.clone_ref(py)).collect(),
+            None => Vec::new(),
+        };
         for hook in hooks {
-            hook.call1(py, (leaf.clone(),))?;
+            if !hook.call1(py, (leaf.clone(),))?.is_none(py) {
+                return error::runtime("Tensor post accumulate grad hooks should return None.");
+            }
         }
         Ok(())
     })
+}
+
+/// Raises KeyboardInterrupt where the user asks for it.
+pub fn check_signals() -> Result<()> {
+    guard::attached(|py| Ok(py.check_signals()?))
 }
 
 pub fn run_function(node: &Arc<Node>, function: &Py<PyAny>, grads: &[Option<Tensor>]) -> Result<Grads> {
@@ -146,6 +170,17 @@ impl PyNode {
 
     fn __hash__(&self) -> usize {
         Arc::as_ptr(&self.0.node) as usize
+    }
+
+    /// What a `Function`'s forward has left on its context.
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        match &self.0.node.body {
+            Body::Python(function) if !name.starts_with('_') => function.getattr(py, name),
+            _ => Err(pyo3::exceptions::PyAttributeError::new_err(format!(
+                "'{}' object has no attribute '{name}'",
+                self.0.node.name
+            ))),
+        }
     }
 
     #[getter]
@@ -198,8 +233,10 @@ pub struct PySaved(Saved, std::borrow::Cow<'static, str>);
 #[pymethods]
 impl PySaved {
     #[new]
-    fn new(tensor: Tensor, name: String) -> Self {
-        Self(Saved::input(&tensor), name.into())
+    fn new(tensor: Tensor, name: String) -> Result<Self> {
+        let saved = Saved::input(&tensor);
+        refusal::check()?;
+        Ok(Self(saved, name.into()))
     }
 
     fn unpack(&self) -> Result<Tensor> {
@@ -264,8 +301,10 @@ fn _backward<'py>(
         roots.push(root(index, tensor, grad)?);
     }
     let capture = inputs.map(|inputs| inputs.iter().map(capture_edge).collect::<Result<Vec<_>>>()).transpose()?;
+    refusal::check()?;
     let request = Request { roots, keep_graph, create_graph, capture, accumulate };
     let found = guard::detached(move || engine::run(request))?;
+    refusal::check()?;
     PyList::new(py, found)
 }
 
@@ -337,8 +376,8 @@ fn _get_anomaly() -> (bool, bool) {
     ANOMALY.get()
 }
 
-/// Adds a hook to a tensor's gradient; returns the node that keeps it and its number.
-pub fn add_tensor_hook(tensor: &Tensor, hook: Py<PyAny>) -> PyResult<(PyNode, u64)> {
+/// Adds a hook to a tensor's gradient; returns its number, and the node that keeps it unless the tensor is a leaf.
+pub fn add_tensor_hook(tensor: &Tensor, hook: Py<PyAny>) -> PyResult<(Option<PyNode>, u64)> {
     let Some(edge) = tensor.edge() else {
         return Err(
             Error::Runtime("cannot register a hook on a tensor that doesn't require gradient".to_string()).into()
@@ -347,9 +386,14 @@ pub fn add_tensor_hook(tensor: &Tensor, hook: Py<PyAny>) -> PyResult<(PyNode, u6
     Python::attach(|py| {
         if hook.bind(py).is_callable() { Ok(()) } else { Err(PyTypeError::new_err("a hook must be callable")) }
     })?;
+    refusal::check()?;
     let id = HOOK_ID.fetch_add(1, Ordering::Relaxed);
+    if edge.node.is_leaf() {
+        tensor.meta().write().hooks.get_or_insert_with(Box::default).grad.push((id, hook));
+        return Ok((None, id));
+    }
     edge.node.with_hooks(|hooks| hooks.tensor.push((id, edge.index, hook)));
-    Ok((PyNode(edge), id))
+    Ok((Some(PyNode(edge)), id))
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -5,11 +5,17 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::grad_enabled;
 use super::node::{Edge, Node};
+use super::{grad_enabled, refusal};
 use crate::error::{self, Error, Result};
 use crate::guard;
 use crate::tensor::Tensor;
+
+const INFERENCE_SAVED: &str = "Inference tensors cannot be saved for backward. To work around you can make a clone to \
+                               get a normal tensor and use it in autograd.";
+
+const DETACHED: &str = "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not \
+                        supported, please use out-of-place `.detach()` instead";
 
 #[derive(Clone)]
 pub struct Saved {
@@ -20,7 +26,12 @@ pub struct Saved {
 
 #[derive(Clone)]
 enum Kept {
-    Tensor { tensor: Tensor, version: u32 },
+    Tensor {
+        tensor: Tensor,
+        version: u32,
+        /// Whether it was a result of recorded ops, which `detach_()` makes it forget.
+        computed: bool,
+    },
     Packed(Arc<Packed>),
 }
 
@@ -85,13 +96,21 @@ impl Packed {
 
 impl Saved {
     pub fn input(tensor: &Tensor) -> Self {
+        let (version, is_inference) = {
+            let storage = &tensor.core().storage;
+            (storage.version(), storage.is_inference())
+        };
+        if is_inference {
+            refusal::note(|| INFERENCE_SAVED.to_string());
+        }
         let packed = if HOOKED.get() { pack(tensor, tensor.edge()) } else { None };
-        let plain = || Kept::Tensor { tensor: tensor.clone(), version: tensor.version() };
+        let computed = tensor.meta().read_recursive().grad_fn.is_some();
+        let plain = || Kept::Tensor { tensor: tensor.clone(), version, computed };
         Self { kept: packed.unwrap_or_else(plain), output: None }
     }
 
     pub fn output(tensor: &Tensor, index: usize) -> Self {
-        let plain = || Kept::Tensor { tensor: tensor.detached(), version: tensor.version() };
+        let plain = || Kept::Tensor { tensor: tensor.detached(), version: tensor.version(), computed: false };
         Self { kept: pack(tensor, None).unwrap_or_else(plain), output: Some(index) }
     }
 
@@ -112,8 +131,11 @@ impl Saved {
     /// As `unpack`, for a Python function, which attaches its own results.
     pub fn unpack_for(self, name: &str) -> Result<Tensor> {
         match self.kept {
-            Kept::Tensor { tensor, version } => {
+            Kept::Tensor { tensor, version, computed } => {
                 check(&tensor, version, self.output.unwrap_or(0), name)?;
+                if computed && tensor.meta().read_recursive().grad_fn.is_none() {
+                    return error::runtime(DETACHED);
+                }
                 Ok(tensor)
             }
             Kept::Packed(packed) => {
@@ -134,7 +156,7 @@ impl Saved {
 
     /// Before `tensor` is written to: keeps its present value, and its present place in the graph, apart.
     pub fn set_aside(&mut self) -> Result<()> {
-        if let Kept::Tensor { tensor, version } = &mut self.kept {
+        if let Kept::Tensor { tensor, version, .. } = &mut self.kept {
             let edge = tensor.edge();
             let copy = tensor.copied()?;
             if let Some(edge) = edge {
@@ -148,7 +170,7 @@ impl Saved {
 
     /// After a result was written into `target`: a later write to it makes the saved value wrong.
     pub fn follow(&mut self, target: &Tensor) {
-        if let Kept::Tensor { tensor, version } = &mut self.kept
+        if let Kept::Tensor { tensor, version, .. } = &mut self.kept
             && self.output.is_some()
             && tensor.dtype() == target.dtype()
         {
@@ -160,10 +182,7 @@ impl Saved {
 
 fn check(tensor: &Tensor, expected: u32, output: usize, name: &str) -> Result<()> {
     if tensor.core().storage.is_inference() {
-        return error::runtime(
-            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal \
-             tensor and use it in autograd.",
-        );
+        return error::runtime(INFERENCE_SAVED);
     }
     let version = tensor.version();
     if version == expected {

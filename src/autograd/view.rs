@@ -1,6 +1,6 @@
 //! Views in the graph: which base they show, and how gradients pass between a base and its views after writes.
 
-use crate::autograd::{Edge, Record, grad_enabled, grad_mode, grads};
+use crate::autograd::{Edge, Record, grad_enabled, grad_mode, grads, inference_enabled, refusal};
 use crate::error::Result;
 use crate::ops;
 use crate::tensor::Tensor;
@@ -41,7 +41,7 @@ impl Tensor {
 
 /// Makes `view`, an alias of `source`, one of its differentiable views.
 pub fn mark(view: &Tensor, source: &Tensor, origin: Origin) {
-    if !source.dtype().is_differentiable() {
+    if inference_enabled() && source.core().storage.is_inference() {
         return;
     }
     let (base, inherited) = match &source.meta().read_recursive().view {
@@ -56,12 +56,34 @@ pub fn mark(view: &Tensor, source: &Tensor, origin: Origin) {
     view.meta().write().view = Some(Box::new(ViewOf { base, seen: view.version(), origin }));
 }
 
+/// Why such a view cannot be used any more, in torch's words.
+fn stale(origin: Origin) -> String {
+    match origin {
+        Origin::NoGrad => "A view was created in no_grad mode and its base or another view of its base has been \
+                           modified inplace with grad mode enabled. Given that this use case is ambiguous and \
+                           error-prone, it is forbidden. Move both the view and the inplace operation inside or \
+                           outside the no_grad block."
+            .to_string(),
+        _ => "An output of a function that returns multiple views is a view and its base or another view of its base \
+              has been modified inplace. Such functions do not allow the output views to be modified inplace. You \
+              should replace the inplace operation by an out-of-place one."
+            .to_string(),
+    }
+}
+
 /// Derives a view's `grad_fn` anew from its base after a write.
 pub fn regenerate(tensor: &Tensor) {
     let Some(base) = tensor.base() else { return };
     // The view stays stale: its base may come to need gradients later, and then they reach it through the base.
     if !base.requires_grad() && tensor.meta().read_recursive().grad_fn.is_none() {
         return;
+    }
+    if let Some(view) = &tensor.meta().read_recursive().view {
+        let origin = view.origin;
+        if origin != Origin::Ordinary {
+            refusal::note(|| stale(origin));
+            return;
+        }
     }
     let version = tensor.version();
     let edge = {

@@ -11,7 +11,7 @@ use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 
-/// A `memory_format=` argument. Results are row-major unless another layout is asked for by name.
+/// A `memory_format=` argument.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
     #[default]
@@ -74,6 +74,7 @@ pub fn is_formatted(x: &Tensor, format: Format) -> bool {
 /// A copy with the elements in the given order.
 pub fn clone_as(x: &Tensor, format: Format) -> Result<Tensor> {
     match format.order(x.rank())? {
+        None if format == Format::Preserve => creation::clone_like(x),
         None => creation::clone(x),
         Some(order) => {
             let moved = creation::clone(&movement::permute(x, order)?)?;

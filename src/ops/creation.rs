@@ -13,7 +13,7 @@ use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::{self, Result};
 use crate::guard;
 use crate::tensor::class::sizes;
-use crate::tensor::geometry::{Geometry, MAX_RANK, checked_numel};
+use crate::tensor::geometry::{Dims, Geometry, MAX_RANK, checked_numel, strides_like};
 use crate::tensor::{Tensor, device_view};
 
 pub fn zeros(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
@@ -78,12 +78,28 @@ pub fn clone(x: &Tensor) -> Result<Tensor> {
     Ok(out)
 }
 
+/// The strides of a copy of `x`: its own where it has no gaps, else those of its dimensions' order in memory.
+pub fn preserved(x: &Tensor) -> Dims {
+    let geometry = x.geometry();
+    if geometry.is_dense() { geometry.strides } else { strides_like(&geometry.shape, &[&geometry.strides]) }
+}
+
+/// As `clone`, keeping the order in which the dimensions lie in memory (`preserve_format`).
+pub fn clone_like(x: &Tensor) -> Result<Tensor> {
+    let out = x.copied_as(&preserved(x))?;
+    if let Some(record) = Record::new("CloneBackward0", &[x]) {
+        record.finish(&out, |c| grads([Some(c.grad()?)]));
+    }
+    Ok(out)
+}
+
 /// The same values as another dtype, or the tensor itself when it has it already.
 pub fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype {
         return Ok(x.clone());
     }
-    let out = x.converted(dtype)?;
+    let geometry = x.geometry();
+    let out = if geometry.is_dense() { x.converted_as(dtype, &geometry.strides)? } else { x.converted(dtype)? };
     if dtype.is_differentiable()
         && let Some(record) = Record::new("ToCopyBackward0", &[x])
     {
@@ -212,6 +228,18 @@ fn _full(
     Ok(finish(full(&shape, value, dtype, device)?, requires_grad)?)
 }
 
+/// Raises MemoryError where so many bytes are not to be had.
+#[pyfunction]
+fn _check_allocation(bytes: usize) -> Result<()> {
+    crate::check::allocation(bytes)
+}
+
+/// The strides that `*_like` and `clone` give a tensor of their own.
+#[pyfunction]
+fn _preserved_strides(input: Tensor) -> Vec<usize> {
+    preserved(&input).to_vec()
+}
+
 /// A tensor with the given strides, zero everywhere.
 #[pyfunction]
 #[pyo3(signature = (size, stride, dtype=None, device=None, requires_grad=false))]
@@ -255,5 +283,7 @@ fn _empty_strided(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_full, module)?)?;
+    module.add_function(wrap_pyfunction!(_check_allocation, module)?)?;
+    module.add_function(wrap_pyfunction!(_preserved_strides, module)?)?;
     module.add_function(wrap_pyfunction!(_empty_strided, module)?)
 }

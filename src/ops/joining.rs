@@ -167,7 +167,8 @@ fn restride(op: &str, x: &Tensor, make: impl FnOnce(&Tensor) -> Result<Tensor>) 
     Ok(())
 }
 
-/// Other sizes for the same storage, which grows (leaving its aliases behind) when it is too small.
+/// Other sizes for the same storage, which grows when it is too small; that would leave its aliases behind, so then
+/// there must be none.
 fn resize(x: &Tensor, shape: &[usize]) -> Result<()> {
     if x.requires_grad() {
         return error::runtime("cannot resize variables that require grad");
@@ -178,12 +179,22 @@ fn resize(x: &Tensor, shape: &[usize]) -> Result<()> {
     let geometry = Geometry { offset: core.geometry.offset, ..Geometry::contiguous(shape) };
     if x.check_inside(&geometry).is_ok() {
         x.set_core(Core { geometry, ..core });
+        x.core().storage.bump();
         return Ok(());
     }
+    let version = x.version();
+    drop(core);
+    if !x.core().storage.is_resizable() {
+        return error::runtime(
+            "resize_: the storage must grow, but other tensors or arrays share it; make a new tensor instead.",
+        );
+    }
+    let core = x.core().clone();
     let fresh = creation::zeros(&[numel], core.dtype, x.device())?;
     let held = x.contiguous_data()?.detached().reshaped(&[x.numel()])?;
     fresh.alias(fresh.geometry().slice(0, 0, held.numel().min(numel), 1)).write(&held)?;
-    x.set_core(Core { geometry: Geometry::contiguous(shape), ..fresh.core().clone() });
+    let storage = fresh.core().storage.untracked_at(version + 1);
+    x.set_core(Core { storage, geometry: Geometry::contiguous(shape), dtype: core.dtype });
     Ok(())
 }
 

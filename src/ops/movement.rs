@@ -32,13 +32,63 @@ pub fn detach(x: &Tensor) -> Tensor {
     x.detached()
 }
 
-/// Marks views that came from one call; torch forbids writing to those.
-pub fn mark_multiple(views: &[Tensor]) {
-    for view in views {
-        if let Some(info) = view.meta().write().view.as_mut() {
-            info.origin = Origin::Multiple;
-        }
+/// Consecutive views of the given sizes along `dim`, results of one node.
+pub fn split(x: &Tensor, dim: usize, sizes: &[usize]) -> Result<Vec<Tensor>> {
+    let mut start = 0;
+    let cut = |geometry: &Geometry, start: usize, size: usize| geometry.slice(dim, start, size, 1);
+    let (geometry, plain) = (x.geometry(), Geometry::contiguous(&x.shape()));
+    let mut views = Vec::with_capacity(sizes.len());
+    for &size in sizes {
+        views.push((cut(&geometry, start, size), cut(&plain, start, size)));
+        start += size;
     }
+    views_of(x, views, "SplitBackward0", move |grads| super::joining::cat(grads, dim as isize))
+}
+
+/// The views at each index of `dim`, results of one node.
+pub fn unbind(x: &Tensor, dim: usize) -> Result<Vec<Tensor>> {
+    let (geometry, plain) = (x.geometry(), Geometry::contiguous(&x.shape()));
+    let views = (0..x.size(dim)).map(|index| (geometry.select(dim, index), plain.select(dim, index))).collect();
+    views_of(x, views, "UnbindBackward0", move |grads| {
+        let parts = grads.iter().map(|grad| unsqueeze(grad, dim)).collect::<Result<Vec<_>>>()?;
+        super::joining::cat(&parts, dim as isize)
+    })
+}
+
+/// Several views from one call; torch forbids writing to those. `views` are geometries over the storage, and over a
+/// gradient of `x`; `join` puts the gradients of all views together.
+fn views_of(
+    x: &Tensor,
+    views: Vec<(Geometry, Geometry)>,
+    name: &'static str,
+    join: impl Fn(&[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<Vec<Tensor>> {
+    let (views, places): (Vec<_>, Vec<_>) = views.into_iter().unzip();
+    let outs: Vec<Tensor> = views.into_iter().map(|view| x.alias(view)).collect();
+    for out in &outs {
+        mark(out, x, Origin::Multiple);
+    }
+    if let Some(record) = Record::new(name, &[x]) {
+        let shape = x.shape();
+        record.finish_all(&outs.iter().collect::<Vec<_>>(), move |c| {
+            if crate::autograd::grad_enabled() || c.grads.iter().flatten().any(|grad| !grad.device().is_cpu()) {
+                let all = (0..places.len()).map(|index| c.grad_of(index)).collect::<Result<Vec<_>>>()?;
+                return grads([Some(join(&all)?)]);
+            }
+            // Pieces that nobody used stay zero, and none is copied twice.
+            let out = match c.node.outputs.first() {
+                Some(first) => super::creation::zeros(&shape, first.dtype, first.device)?,
+                None => return grads([None]),
+            };
+            for (grad, place) in c.grads.iter().zip(&places) {
+                if let Some(grad) = grad {
+                    out.alias(place.clone()).write(grad)?;
+                }
+            }
+            grads([Some(out)])
+        });
+    }
+    Ok(outs)
 }
 
 pub fn alias(x: &Tensor) -> Result<Tensor> {

@@ -11,7 +11,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::number::{Number, with_number};
 use crate::kernels::pointwise::Strided;
-use crate::tensor::geometry::{Dims, MAX_RANK, broadcast};
+use crate::tensor::geometry::{Dims, Geometry, MAX_RANK, broadcast, contiguous_strides, strides_like};
 use crate::tensor::storage::Data;
 use crate::tensor::{Core, Tensor};
 
@@ -227,6 +227,25 @@ fn common_shape(op: &str, args: &[Arg<'_>]) -> Result<Dims> {
     Ok(shape.unwrap_or_default())
 }
 
+/// The strides of a result: as the operands lie in memory, by torch's rule.
+fn layout(args: &[Arg<'_>], shape: &[usize]) -> Dims {
+    let tensors: SmallVec<[Geometry; 3]> = args.iter().filter_map(|arg| arg.tensor()).map(Tensor::geometry).collect();
+    let plain = |geometry: &Geometry| geometry.shape.as_slice() == shape;
+    if tensors.iter().all(|geometry| plain(geometry) && geometry.is_contiguous()) {
+        return contiguous_strides(shape);
+    }
+    if tensors.len() == args.len()
+        && let Some(first) = tensors.first()
+        && first.is_dense()
+        && tensors.iter().all(|geometry| plain(geometry) && geometry.strides == first.strides)
+    {
+        return first.strides.clone();
+    }
+    let strides: SmallVec<[Dims; 3]> = tensors.iter().map(|geometry| geometry.expand(shape).strides).collect();
+    let operands: SmallVec<[&[usize]; 3]> = strides.iter().map(|strides| strides.as_slice()).collect();
+    strides_like(shape, &operands)
+}
+
 /// A pointer in the middle of being handed to a kernel.
 fn pointer(core: &Core) -> Result<*mut u8> {
     match core.storage.data() {
@@ -263,7 +282,7 @@ fn on_cpu<const N: usize>(
     }
     let out = match call.into {
         Some(target) => target.clone(),
-        None => Tensor::uninit(&shape, call.out)?,
+        None => Tensor::uninit_as(&shape, &layout(&call.args, &shape), call.out)?,
     };
     let target = out.core().clone();
     let strides: SmallVec<[Dims; 3]> = cores

@@ -54,6 +54,17 @@ pub fn scatter(x: &Tensor, value: &Tensor, base: &Geometry, view: &Geometry) -> 
     Ok(out)
 }
 
+/// Zeros as `base`, which is contiguous, with `value` at the places of `view` inside it.
+fn place(value: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
+    let out = super::creation::zeros(&base.shape, value.dtype(), value.device())?;
+    out.alias(shifted(view, base.offset)).write(value)?;
+    if let Some(record) = Record::new("AsStridedScatterBackward0", &[value]) {
+        let (base, view) = (base.clone(), view.clone());
+        record.finish(&out, move |c| grads([Some(gather(&c.grad()?, &base, &view)?)]));
+    }
+    Ok(out)
+}
+
 /// The adjoint of `gather`: each element of `grad` is added to the base element that it came from.
 pub fn accumulate(grad: &Tensor, base: &Geometry, view: &Geometry) -> Result<Tensor> {
     // Broadcast dimensions repeat one element: their gradients are summed first.
@@ -65,6 +76,11 @@ pub fn accumulate(grad: &Tensor, base: &Geometry, view: &Geometry) -> Result<Ten
         for &dim in &repeated {
             distinct.shape[dim] = 1;
         }
+    }
+    let from = base.offset;
+    let inside = distinct.offset >= from && distinct.end() <= from + base.numel();
+    if base.is_contiguous() && inside && value.device().is_cpu() && !distinct.overlaps_itself() {
+        return place(&value, base, &distinct);
     }
     let zeros = |geometry: &Geometry| super::creation::zeros(&geometry.shape, grad.dtype(), grad.device());
     if !distinct.overlaps_itself() {

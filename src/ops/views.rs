@@ -1,6 +1,5 @@
 //! The view methods of `Tensor`, with torch's argument rules.
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -71,16 +70,15 @@ fn expand_sizes(x: &Tensor, given: &[isize]) -> Result<Dims> {
         .collect()
 }
 
-/// Sections of `split`: their sizes along the dimension.
-fn pieces(x: &Tensor, dim: usize, sizes: &[usize]) -> Result<Vec<Tensor>> {
-    let mut start = 0;
-    let mut out = Vec::with_capacity(sizes.len());
-    for &size in sizes {
-        out.push(movement::slice(x, dim, start, size, 1)?);
-        start += size;
+/// Bytes that one piece of `split` takes, roughly.
+const PIECE: usize = 512;
+
+/// The positional arguments, or the one given by name instead.
+fn named<'py>(args: &Bound<'py, PyTuple>, name: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
+    match name {
+        Some(given) => PyTuple::new(args.py(), [given]),
+        None => Ok(args.clone()),
     }
-    movement::mark_multiple(&out);
-    Ok(out)
 }
 
 fn need_dim(op: &str, x: &Tensor) -> Result<()> {
@@ -93,8 +91,14 @@ fn need_dim(op: &str, x: &Tensor) -> Result<()> {
 #[pymethods]
 impl PyTensor {
     /// The same memory in another shape, or (for a dtype) read as another type.
-    #[pyo3(signature = (*shape, dtype=None))]
-    fn view(&self, shape: &Bound<'_, PyTuple>, dtype: Option<DTypeArg>) -> PyResult<Tensor> {
+    #[pyo3(signature = (*shape, dtype=None, size=None))]
+    fn view<'py>(
+        &self,
+        shape: &Bound<'py, PyTuple>,
+        dtype: Option<DTypeArg>,
+        size: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Tensor> {
+        let shape = &named(shape, size)?;
         let given = match dtype {
             Some(dtype) => Some(dtype.0),
             None if shape.len() == 1 => {
@@ -111,8 +115,9 @@ impl PyTensor {
     }
 
     /// The same elements in another shape: a view where memory order allows, else a copy.
-    #[pyo3(signature = (*shape))]
-    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
+    #[pyo3(signature = (*args, shape=None))]
+    fn reshape<'py>(&self, args: &Bound<'py, PyTuple>, shape: Option<Bound<'py, PyAny>>) -> PyResult<Tensor> {
+        let shape = &named(args, shape)?;
         let shape = movement::infer_shape("reshape", &sizes("reshape", shape)?, self.tensor.numel())?;
         Ok(movement::reshape(&self.tensor, &shape)?)
     }
@@ -128,8 +133,9 @@ impl PyTensor {
     }
 
     /// The dimensions in another order.
-    #[pyo3(signature = (*dims))]
-    fn permute(&self, dims: &Bound<'_, PyTuple>) -> PyResult<Tensor> {
+    #[pyo3(signature = (*args, dims=None))]
+    fn permute<'py>(&self, args: &Bound<'py, PyTuple>, dims: Option<Bound<'py, PyAny>>) -> PyResult<Tensor> {
+        let dims = &named(args, dims)?;
         let dims = axes("permute", &sizes("permute", dims)?, self.tensor.rank())?;
         Ok(movement::permute(&self.tensor, &dims)?)
     }
@@ -153,9 +159,15 @@ impl PyTensor {
     }
 
     /// Sizes of 1 repeated without copying.
-    #[pyo3(signature = (*sizes, implicit=false))]
-    fn expand(&self, sizes: &Bound<'_, PyTuple>, implicit: bool) -> PyResult<Tensor> {
+    #[pyo3(signature = (*args, size=None, implicit=false))]
+    fn expand<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        size: Option<Bound<'py, PyAny>>,
+        implicit: bool,
+    ) -> PyResult<Tensor> {
         let _ = implicit;
+        let sizes = &named(args, size)?;
         let sizes = expand_sizes(&self.tensor, &crate::tensor::class::sizes("expand", sizes)?)?;
         Ok(movement::expand(&self.tensor, &sizes)?)
     }
@@ -224,7 +236,7 @@ impl PyTensor {
                 parts.into_iter().map(|part| part as usize).collect()
             }
         };
-        PyTuple::new(py, pieces(&self.tensor, dim, &parts)?)
+        PyTuple::new(py, movement::split(&self.tensor, dim, &parts)?)
     }
 
     /// At most `chunks` pieces of equal size along `dim`.
@@ -239,13 +251,17 @@ impl PyTensor {
         }
         let dim = wrap_dim("chunk", dim, self.tensor.rank())?;
         let (size, chunks) = (self.tensor.size(dim), chunks as usize);
+        if size == 0 {
+            // Then there are as many pieces as asked for, all empty.
+            crate::check::allocation(chunks.saturating_mul(PIECE))?;
+        }
         let step = size.div_ceil(chunks);
         let parts: Vec<usize> = if step == 0 {
             vec![0; chunks]
         } else {
             (0..size.div_ceil(step)).map(|part| step.min(size - part * step)).collect()
         };
-        PyTuple::new(py, pieces(&self.tensor, dim, &parts)?)
+        PyTuple::new(py, movement::split(&self.tensor, dim, &parts)?)
     }
 
     /// The sub-tensors along `dim`.
@@ -253,11 +269,7 @@ impl PyTensor {
     fn unbind<'py>(&self, py: Python<'py>, dim: isize) -> PyResult<Bound<'py, PyTuple>> {
         need_dim("unbind", &self.tensor)?;
         let dim = wrap_dim("unbind", dim, self.tensor.rank())?;
-        let parts = (0..self.tensor.size(dim))
-            .map(|index| movement::select(&self.tensor, dim, index))
-            .collect::<Result<Vec<_>>>()?;
-        movement::mark_multiple(&parts);
-        PyTuple::new(py, parts)
+        PyTuple::new(py, movement::unbind(&self.tensor, dim)?)
     }
 
     /// Without the dimensions of size 1 (all of them, or those in `dim`).
@@ -346,17 +358,27 @@ impl PyTensor {
 
     /// A view with any sizes and strides over the storage.
     #[pyo3(signature = (size, stride, storage_offset=None))]
-    fn as_strided(&self, size: Vec<usize>, stride: Vec<usize>, storage_offset: Option<usize>) -> PyResult<Tensor> {
+    fn as_strided(&self, size: Vec<isize>, stride: Vec<isize>, storage_offset: Option<isize>) -> Result<Tensor> {
         if size.len() != stride.len() {
-            return Err(PyTypeError::new_err("as_strided: mismatch in length of strides and shape"));
+            return error::runtime("as_strided: mismatch in length of strides and shape");
         }
-        crate::tensor::geometry::checked_numel(&size)?;
-        let geometry = Geometry {
-            shape: size.into_iter().collect(),
-            strides: stride.into_iter().collect(),
-            offset: storage_offset.unwrap_or(self.tensor.geometry().offset),
+        let counts = |name: &str, values: &[isize]| -> Result<Dims> {
+            values
+                .iter()
+                .map(|&value| match usize::try_from(value) {
+                    Ok(value) => Ok(value),
+                    Err(_) => error::runtime(format!("as_strided: a negative {name} is not supported, got {value}")),
+                })
+                .collect()
         };
+        let shape = counts("size", &size)?;
+        crate::tensor::geometry::checked_numel(&shape)?;
+        let offset = match storage_offset {
+            Some(offset) => counts("storage offset", &[offset])?.first().copied().unwrap_or(0),
+            None => self.tensor.geometry().offset,
+        };
+        let geometry = Geometry { shape, strides: counts("stride", &stride)?, offset };
         self.tensor.check_inside(&geometry)?;
-        Ok(movement::as_strided(&self.tensor, geometry)?)
+        movement::as_strided(&self.tensor, geometry)
     }
 }

@@ -8,6 +8,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use super::Tensor;
 use crate::autograd::python::{PyNode, add_tensor_hook};
+use crate::autograd::refusal;
 use crate::device::{DeviceArg, PyDevice};
 use crate::dtype::{DTypeArg, PyDType, default_dtype, object};
 use crate::error::{self, Result};
@@ -93,7 +94,9 @@ impl PyTensor {
 
     /// Subclasses (nn.Parameter) take their own arguments in `__init__`.
     #[pyo3(signature = (*_args, **_kwargs))]
-    fn __init__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, pyo3::types::PyDict>>) {}
+    fn __init__(slf: &Bound<'_, Self>, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, pyo3::types::PyDict>>) {
+        slf.get().tensor.meet(slf);
+    }
 
     #[classattr]
     fn __array_priority__() -> i32 {
@@ -112,8 +115,10 @@ impl PyTensor {
             return Ok(());
         }
         let Some(meta) = self.tensor.meta().try_read_recursive() else { return Ok(()) };
-        for (_, hook) in &meta.post_hooks {
-            visit.call(hook)?;
+        if let Some(hooks) = &meta.hooks {
+            for (_, hook) in hooks.grad.iter().chain(&hooks.post) {
+                visit.call(hook)?;
+            }
         }
         let Some(edge) = &meta.grad_fn else { return Ok(()) };
         if std::sync::Arc::strong_count(&edge.node) != 1 {
@@ -136,8 +141,12 @@ impl PyTensor {
     }
 
     fn __clear__(&self) {
+        // A graph may still need the tensor of an object that is garbage.
+        if self.tensor.handles() != 1 {
+            return;
+        }
         let (grad_fn, hooks) = match self.tensor.meta().try_write() {
-            Some(mut meta) => (meta.grad_fn.take(), std::mem::take(&mut meta.post_hooks)),
+            Some(mut meta) => (meta.grad_fn.take(), meta.hooks.take()),
             None => return,
         };
         drop((grad_fn, hooks));
@@ -194,6 +203,9 @@ impl PyTensor {
         let geometry = self.tensor.geometry();
         match dim {
             None => Ok(PyTuple::new(py, geometry.strides)?.into_any()),
+            Some(_) if geometry.rank() == 0 => {
+                Err(error::Error::Dim("stride: a 0-dim tensor has no dimensions".to_string()).into())
+            }
             Some(dim) => {
                 let dim = super::geometry::wrap_dim("stride", dim, geometry.rank())?;
                 Ok(geometry.strides[dim].into_pyobject(py)?.into_any())
@@ -234,8 +246,11 @@ impl PyTensor {
 
     /// How often the memory has been written to.
     #[getter]
-    fn _version(&self) -> u32 {
-        self.tensor.version()
+    fn _version(&self) -> Result<u32> {
+        if self.tensor.core().storage.is_inference() {
+            return error::runtime("Inference tensors do not track version counter.");
+        }
+        Ok(self.tensor.version())
     }
 
     #[getter]
@@ -258,19 +273,34 @@ impl PyTensor {
     }
 
     #[setter]
-    fn set_requires_grad(&self, value: bool) -> Result<()> {
-        self.tensor.set_requires_grad(value)
+    fn set_requires_grad(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> Result<()> {
+        let Ok(value) = value.extract::<bool>() else {
+            return error::runtime("requires_grad must be a bool");
+        };
+        slf.get().tensor.meet(slf);
+        slf.get().tensor.set_requires_grad(value)
     }
 
     #[pyo3(signature = (requires_grad=true))]
     fn requires_grad_<'py>(slf: Bound<'py, Self>, requires_grad: bool) -> PyResult<Bound<'py, Self>> {
+        slf.get().tensor.meet(&slf);
         slf.get().tensor.set_requires_grad(requires_grad)?;
         Ok(slf)
     }
 
     #[getter]
-    fn is_leaf(&self) -> bool {
-        self.tensor.is_leaf()
+    fn is_leaf(&self) -> Result<bool> {
+        if self.tensor.is_stale_view() {
+            drop(self.tensor.edge());
+            refusal::check()?;
+        }
+        Ok(self.tensor.is_leaf())
+    }
+
+    /// Which output of its `grad_fn` this tensor is.
+    #[getter]
+    fn output_nr(&self) -> usize {
+        self.tensor.meta().read_recursive().grad_fn.as_ref().map_or(0, |edge| edge.index)
     }
 
     #[getter]
@@ -311,11 +341,13 @@ impl PyTensor {
     }
 
     #[getter]
-    fn grad_fn(&self) -> Option<PyNode> {
+    fn grad_fn(&self) -> Result<Option<PyNode>> {
         if !self.tensor.requires_grad() || self.tensor.is_leaf() {
-            return None;
+            return Ok(None);
         }
-        self.tensor.edge().map(PyNode)
+        let edge = self.tensor.edge();
+        refusal::check()?;
+        Ok(edge.map(PyNode))
     }
 
     #[getter]
@@ -331,7 +363,9 @@ impl PyTensor {
         if self.tensor.is_leaf() || self.tensor.meta().read_recursive().retains_grad {
             return Ok(());
         }
-        if let Some(edge) = self.tensor.edge() {
+        let edge = self.tensor.edge();
+        refusal::check()?;
+        if let Some(edge) = edge {
             edge.node.with_hooks(|hooks| hooks.retain.push((edge.index, self.tensor.downgrade())));
         }
         self.tensor.meta().write().retains_grad = true;
@@ -339,7 +373,7 @@ impl PyTensor {
     }
 
     /// Adds a hook that sees, and may replace, this tensor's gradient; Python wraps the answer in a handle.
-    fn _register_hook(&self, hook: Py<PyAny>) -> PyResult<(PyNode, u64)> {
+    fn _register_hook(&self, hook: Py<PyAny>) -> PyResult<(Option<PyNode>, u64)> {
         add_tensor_hook(&self.tensor, hook)
     }
 
@@ -348,16 +382,18 @@ impl PyTensor {
             return error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors");
         }
         let id = crate::autograd::node::HOOK_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.tensor.meta().write().post_hooks.push((id, hook));
+        self.tensor.meta().write().hooks.get_or_insert_with(Box::default).post.push((id, hook));
         Ok(id)
     }
 
-    fn _remove_post_accumulate_grad_hook(&self, id: u64) {
+    /// Removes a hook of a leaf, of either kind.
+    fn _remove_leaf_hook(&self, id: u64) {
         let mut meta = self.tensor.meta().write();
-        let (gone, kept) =
-            std::mem::take(&mut meta.post_hooks).into_iter().partition::<Vec<_>, _>(|(found, _)| *found == id);
-        meta.post_hooks = kept;
+        let Some(hooks) = meta.hooks.as_mut() else { return };
+        let mut gone: Vec<_> = hooks.grad.extract_if(.., |(found, _)| *found == id).collect();
+        gone.extend(hooks.post.extract_if(.., |(found, _)| *found == id));
         drop(meta);
+        // Dropping a hook may run Python code, which must find the lock free.
         drop(gone);
     }
 
@@ -378,7 +414,8 @@ impl PyTensor {
                 self.tensor.dtype().name()
             ));
         }
-        let core = value.core().clone();
+        let mut core = value.core().clone();
+        core.storage = core.storage.untracked_at(self.tensor.version());
         self.tensor.set_core(core);
         // A gradient sink made for the old shape must not judge the new one's gradients.
         self.tensor.meta().write().accumulator = std::sync::Weak::new();
@@ -409,11 +446,28 @@ impl PyTensor {
         Ok(pyo3::types::PyBytes::new(py, &self.tensor.to_bytes()?))
     }
 
-    #[classmethod]
-    #[pyo3(signature = (data, require_grad=false))]
+    /// An object of class `cls`, whose own `__new__` is not asked, over the memory of `data`.
+    #[staticmethod]
+    #[pyo3(signature = (cls, data, require_grad=false))]
     fn _make_subclass<'py>(cls: &Bound<'py, PyType>, data: Tensor, require_grad: bool) -> PyResult<Bound<'py, PyAny>> {
-        let made = cls.call_method1("__new__", (cls, data))?;
+        let made = cls.py().get_type::<Self>().call_method1("__new__", (cls, data))?;
         made.extract::<Tensor>()?.set_requires_grad(require_grad)?;
+        Ok(made)
+    }
+
+    /// A view of this tensor, with its history, as an object of class `cls`.
+    fn _as_subclass<'py>(&self, cls: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+        let view = movement::alias(&self.tensor)?;
+        let made = cls.py().get_type::<Self>().call_method1("__new__", (cls, view.detached()))?;
+        let tensor = made.extract::<Tensor>()?;
+        let (edge, origin) = {
+            let mut meta = view.meta().write();
+            (meta.grad_fn.take(), meta.view.take())
+        };
+        let mut meta = tensor.meta().write();
+        meta.grad_fn = edge;
+        meta.view = origin;
+        drop(meta);
         Ok(made)
     }
 

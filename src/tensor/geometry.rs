@@ -112,6 +112,19 @@ impl Geometry {
         false
     }
 
+    /// Whether the elements fill one stretch of memory, each at its own place, in whatever order.
+    pub fn is_dense(&self) -> bool {
+        let mut dims: SmallVec<[(usize, usize); 6]> =
+            self.strides.iter().copied().zip(self.shape.iter().copied()).filter(|&(_, size)| size > 1).collect();
+        dims.sort_unstable();
+        let mut expected = 1;
+        dims.into_iter().all(|(stride, size)| {
+            let fits = stride == expected;
+            expected *= size;
+            fits
+        })
+    }
+
     pub fn permute(&self, axes: &[usize]) -> Self {
         Self {
             shape: axes.iter().map(|&axis| self.shape[axis]).collect(),
@@ -249,6 +262,49 @@ impl Geometry {
         out.strides.push(stride);
         out
     }
+}
+
+/// The strides of a new tensor of `shape` whose dimensions lie in memory in the order in which those of the operands do
+/// (torch's TensorIterator: the first operand that tells two dimensions apart decides); `operands` are strides of `shape`.
+pub fn strides_like(shape: &[usize], operands: &[&[usize]]) -> Dims {
+    // Above zero: `a` must lie further out than `b`; zero: no operand says.
+    let compare = |a: usize, b: usize| -> i8 {
+        for strides in operands {
+            let (first, second) = (strides[a], strides[b]);
+            if first == 0 || second == 0 {
+                continue;
+            }
+            if first != second {
+                return if first < second { -1 } else { 1 };
+            }
+            if shape[a] > shape[b] {
+                return 1;
+            }
+        }
+        0
+    };
+    // Innermost first. An insertion sort, since "no operand says" is not an order that a library sort accepts.
+    let mut order: Dims = (0..shape.len()).rev().collect();
+    for start in 1..order.len() {
+        let mut moving = start;
+        for place in (0..start).rev() {
+            match compare(order[place], order[moving]) {
+                1 => {
+                    order.swap(place, moving);
+                    moving = place;
+                }
+                -1 => break,
+                _ => {}
+            }
+        }
+    }
+    let mut strides: Dims = SmallVec::from_elem(1, shape.len());
+    let mut step = 1;
+    for dim in order {
+        strides[dim] = step;
+        step *= shape[dim].max(1);
+    }
+    strides
 }
 
 /// The shape that two shapes broadcast to.

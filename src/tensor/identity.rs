@@ -50,6 +50,7 @@ impl<'py> IntoPyObject<'py> for Tensor {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        crate::autograd::refusal::check()?;
         if let Some(known) = self.face().get(py) {
             return Ok(known);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySequence, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyEllipsis, PyInt, PyList, PySequence, PySlice, PyString, PyTuple};
 
 use super::Tensor;
 use super::class::PyTensor;
@@ -35,7 +35,11 @@ fn warn(py: Python<'_>, text: &std::ffi::CStr) -> PyResult<()> {
 }
 
 fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
-    object.cast::<PySequence>().is_ok() && !object.is_instance_of::<PyString>() || is_array(object)
+    object.cast::<PySequence>().is_ok() && !is_text(object) || is_array(object)
+}
+
+fn is_text(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>()
 }
 
 fn is_array(object: &Bound<'_, PyAny>) -> bool {
@@ -87,8 +91,8 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     if let Ok(tensor) = object.cast::<PyTensor>() {
         return Ok(Item::Tensor(tensor.get().tensor.clone()));
     }
-    if object.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("new(): invalid data type 'str'"));
+    if is_text(object) {
+        return Err(PyTypeError::new_err(format!("new(): invalid data type '{}'", object.get_type().name()?)));
     }
     if is_sequence(object) {
         return Ok(Item::Tensor(numbers(object)?));
@@ -496,24 +500,35 @@ fn value_of(x: &Tensor, value: &Bound<'_, PyAny>) -> PyResult<Operand> {
     }
 }
 
+/// Writes to a view, converting the value's dtype.
+fn write(view: &Tensor, value: Operand) -> Result<()> {
+    match value {
+        Operand::Scalar(value) => crate::ops::inplace::fill(view, value),
+        Operand::Tensor(value) => crate::ops::inplace::copy(view, &without_leading_ones(&value, view.rank())?),
+    }
+}
+
 fn set(x: &Tensor, items: Vec<Item>, value: Operand) -> Result<()> {
+    // `x[True] = v` is a plain write, `x[False] = v` none.
+    match items.as_slice() {
+        [Item::Flag(true)] => return write(&movement::unsqueeze(x, 0)?, value),
+        [Item::Flag(false)] => return Ok(()),
+        _ => {}
+    }
     let (view, indices) = apply(x, items)?;
     if indices.is_empty() {
-        let view = if view.is(x) { movement::alias(x)? } else { view };
-        return match value {
-            Operand::Scalar(value) => crate::ops::inplace::fill(&view, value),
-            Operand::Tensor(value) => crate::ops::inplace::copy(&view, &without_leading_ones(&value, view.rank())?),
-        };
+        return write(&if view.is(x) { movement::alias(x)? } else { view }, value);
     }
     let value = match value {
         Operand::Scalar(value) => creation::full(&[], value, x.dtype(), x.device())?,
         Operand::Tensor(value) => value,
     };
-    // One mask over everything and one value: torch fills, which converts the value's dtype.
-    let whole_mask = indices.iter().flatten().count() == 1
-        && indices.iter().flatten().any(|index| index.dtype() == DType::Bool && index.shape() == view.shape());
-    if whole_mask && value.numel() == 1 && value.rank() == 0 {
+    // One mask and one value: torch fills, which converts the value's dtype.
+    let sole_mask = indices.iter().flatten().count() == 1
+        && indices.iter().flatten().any(|index| index.dtype() == DType::Bool && index.rank() > 0);
+    if sole_mask && value.numel() == 1 {
         let value = creation::to_dtype(&creation::to_device(&value, view.device())?, view.dtype())?;
+        let value = movement::reshape(&value, &[])?;
         return inplace::update("masked_fill_", &view, |x| index_put(x, &indices, &value, false));
     }
     inplace::update("index_put_", &view, |x| {
@@ -583,11 +598,7 @@ impl PyTensor {
         if self.tensor.rank() == 0 {
             return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
         }
-        let parts = (0..self.tensor.size(0))
-            .map(|index| movement::select(&self.tensor, 0, index))
-            .collect::<Result<Vec<_>>>()?;
-        movement::mark_multiple(&parts);
-        PyTuple::new(py, parts)?.try_iter()
+        PyTuple::new(py, movement::unbind(&self.tensor, 0)?)?.try_iter()
     }
 
     /// A copy with `values` at the index tensors, one per dimension.

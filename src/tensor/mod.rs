@@ -201,12 +201,15 @@ impl Tensor {
         Self::from_prim(value, dtype, device)?.reshaped(shape)
     }
 
-    /// A contiguous result in another shape with as many elements, outside the graph.
+    /// A result in another shape with as many elements, outside the graph.
     pub fn reshaped(self, shape: &[usize]) -> Result<Self> {
         if self.shape().as_slice() == shape {
             return Ok(self);
         }
-        if self.numel() != shape.iter().product::<usize>() || !self.is_contiguous() {
+        if !self.is_contiguous() {
+            return self.copied()?.reshaped(shape);
+        }
+        if self.numel() != shape.iter().product::<usize>() {
             return error::runtime(format!(
                 "a result of shape {:?} was expected to have shape {shape:?}; please report this",
                 self.shape().as_slice()
@@ -227,6 +230,30 @@ impl Tensor {
     /// A copy in fresh row-major memory, outside the graph.
     pub fn copied(&self) -> Result<Self> {
         self.converted(self.dtype())
+    }
+
+    /// A copy whose elements lie as `strides` (without gaps) say; row-major on a GPU.
+    pub fn copied_as(&self, strides: &[usize]) -> Result<Self> {
+        self.converted_as(self.dtype(), strides)
+    }
+
+    /// As `copied_as`, with another element type.
+    pub fn converted_as(&self, dtype: DType, strides: &[usize]) -> Result<Self> {
+        if !self.device().is_cpu() {
+            return self.converted(dtype);
+        }
+        let out = Self::uninit_as(&self.shape(), strides, dtype)?;
+        out.write_cpu(self)?;
+        Ok(out)
+    }
+
+    /// CPU memory for a result that is about to be written whole, laid out as `strides` (without gaps) say.
+    pub fn uninit_as(shape: &[usize], strides: &[usize], dtype: DType) -> Result<Self> {
+        let (out, _) = Self::uninit_with_pointer(shape, dtype)?;
+        if geometry::contiguous_strides(shape).as_slice() == strides {
+            return Ok(out);
+        }
+        Ok(out.alias(Geometry { shape: Dims::from_slice(shape), strides: Dims::from_slice(strides), offset: 0 }))
     }
 
     /// A copy with another element type, outside the graph.

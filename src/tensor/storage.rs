@@ -1,5 +1,6 @@
 //! The memory under tensors: bytes on the CPU, a replaceable burn value on a GPU; aliases share one storage.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::mem::ManuallyDrop;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,6 +35,8 @@ pub struct Buffer {
     origin: Origin,
     pointer: *mut u8,
     length: usize,
+    /// Whether it belongs to a numpy array or a DLPack capsule.
+    foreign: bool,
 }
 
 /// Who allocated the memory.
@@ -52,7 +55,12 @@ const SMALL: usize = 1 << 12;
 impl Clone for Buffer {
     fn clone(&self) -> Self {
         // Both name one `Bytes`, so that burn never takes it for unshared and writes to it.
-        Self { origin: Origin::Burn(self.bytes().clone()), pointer: self.pointer, length: self.length }
+        Self {
+            origin: Origin::Burn(self.bytes().clone()),
+            pointer: self.pointer,
+            length: self.length,
+            foreign: self.foreign,
+        }
     }
 }
 
@@ -79,7 +87,7 @@ impl Buffer {
                 Arc::get_mut(&mut bytes).map_or(std::ptr::null_mut(), |unique| unique.as_mut_ptr())
             }
         };
-        Self { length: bytes.len(), origin: Origin::Burn(bytes), pointer }
+        Self { length: bytes.len(), origin: Origin::Burn(bytes), pointer, foreign: false }
     }
 
     /// Memory for a result that is about to be written whole.
@@ -92,17 +100,19 @@ impl Buffer {
             Some(unique) => unique.as_mut_ptr().cast(),
             None => return error::runtime("a fresh allocation is already shared"),
         };
-        Ok(Self { origin: Origin::Own { memory, lent: OnceLock::new() }, pointer, length })
+        Ok(Self { origin: Origin::Own { memory, lent: OnceLock::new() }, pointer, length, foreign: false })
     }
 
     pub fn zeroed(length: usize) -> Result<Self> {
-        let mut memory: Vec<u8> = Vec::new();
-        if memory.try_reserve_exact(length).is_err() {
+        crate::check::allocation(length)?;
+        let Some(memory) = Zeroed::new(length) else {
             return error::memory(format!("cannot allocate {length} bytes; use a smaller shape or dtype"));
-        }
-        drop(memory);
-        // A zeroed vector of this size comes from calloc: untouched pages cost nothing.
-        Ok(Self::adopt(Arc::new(Bytes::from_bytes_vec(vec![0; length]))))
+        };
+        let pointer = memory.pointer;
+        let controller = Foreign { pointer, length, _owner: Box::new(memory) };
+        // SAFETY: `Zeroed` has `length` initialized bytes, and lives as long as the controller.
+        let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
+        Ok(Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: false })
     }
 
     /// Memory owned by somebody else (a numpy array, a DLPack capsule); `owner` is dropped with the last alias.
@@ -113,7 +123,7 @@ impl Buffer {
         let controller = Foreign { pointer, length, _owner: owner };
         // SAFETY: the caller vouches for `length` initialized bytes.
         let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
-        Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length }
+        Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: true }
     }
 
     pub fn bytes(&self) -> &Arc<Bytes> {
@@ -141,6 +151,34 @@ impl Buffer {
 
     pub fn len(&self) -> usize {
         self.length
+    }
+}
+
+/// Zeroed memory, aligned for every element type. It comes from calloc: untouched pages cost nothing.
+struct Zeroed {
+    pointer: *mut u8,
+    layout: Layout,
+}
+
+// SAFETY: the memory belongs to this object alone, which any thread may free.
+unsafe impl Send for Zeroed {}
+// SAFETY: as for Send.
+unsafe impl Sync for Zeroed {}
+
+impl Zeroed {
+    /// None where the system has no more.
+    fn new(length: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(length.max(1), align_of::<u128>()).ok()?;
+        // SAFETY: the layout has a size above zero.
+        let pointer = unsafe { alloc_zeroed(layout) };
+        (!pointer.is_null()).then_some(Self { pointer, layout })
+    }
+}
+
+impl Drop for Zeroed {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, and freed nowhere else.
+        unsafe { dealloc(self.pointer, self.layout) }
     }
 }
 
@@ -209,7 +247,12 @@ impl Storage {
 
     /// The same memory under a fresh version counter: what `.data` gives.
     pub fn untracked(&self) -> Self {
-        let cell = Cell { version: AtomicU32::new(0), inference: self.0.inference, data: self.0.data.clone() };
+        self.untracked_at(0)
+    }
+
+    /// The same memory under a counter that starts at `version`: what `x.data = y` gives `x`.
+    pub fn untracked_at(&self, version: u32) -> Self {
+        let cell = Cell { version: AtomicU32::new(version), inference: self.0.inference, data: self.0.data.clone() };
         Self(Arc::new(cell))
     }
 
@@ -230,6 +273,12 @@ impl Storage {
             Data::Device(cell) => Arc::strong_count(cell) == 1,
         };
         sole && Arc::strong_count(&self.0) == 1
+    }
+
+    /// Whether the memory is ours and seen by one tensor alone, so that it can be replaced.
+    pub fn is_resizable(&self) -> bool {
+        let foreign = matches!(&self.0.data, Data::Cpu(buffer) if buffer.foreign);
+        !foreign && self.is_unshared()
     }
 
     pub fn is_inference(&self) -> bool {

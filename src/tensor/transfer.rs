@@ -123,7 +123,8 @@ impl Tensor {
             return error::device("to_bytes: the copy is not on the CPU");
         };
         let size = core.dtype.size();
-        let start = core.geometry.offset * size;
+        // An empty view may begin past the end.
+        let start = if core.geometry.numel() == 0 { 0 } else { core.geometry.offset * size };
         let end = start + core.geometry.numel() * size;
         match buffer.bytes().get(start..end) {
             Some(bytes) => Ok(bytes.to_vec()),

@@ -54,6 +54,9 @@ class FunctionCtx:
         """
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepts tensors for ``jvp``, which is never called: there is no forward mode here."""
+
     def mark_dirty(self, *args: Tensor) -> None:
         """Says that forward has changed these inputs in place; it must return them too."""
         self._dirty = args

@@ -23,6 +23,9 @@ class Parameter(Tensor):
         (True, True)
     """
 
+    # Results of computing with a parameter are plain tensors.
+    __torch_function__ = None  # type: ignore[assignment]
+
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         """A leaf over `data`'s storage."""
         parameter: Parameter = Tensor.__new__(cls, empty(0) if data is None else data.detach())
@@ -61,6 +64,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool
+    __torch_function__ = None  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         """An alias of `data` that remembers whether it is saved."""

@@ -57,8 +57,7 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
     if is_grad_enabled() and (out.requires_grad or result.requires_grad):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if out.shape != result.shape:
-        out.data = result.to(out.dtype) if out.dtype != result.dtype else result.clone()
-        return out
+        out.resize_(result.shape)
     out._check_inplace("out")
     return out._assign("out", result)
 

@@ -224,10 +224,12 @@ def _like(
 ) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{op}: input must be a Tensor, not {type(input).__name__}")
-    made = _core._full(
-        op, (input.shape,), value, dtype or input.dtype, input.device if device is None else device, False
-    )
-    made = _formatted(made, memory_format)
+    kind, place = dtype or input.dtype, input.device if device is None else device
+    preserve = memory_format is None or memory_format is preserve_format
+    if preserve and not input.is_contiguous() and input.is_cpu:
+        made = _core._empty_strided(list(input.shape), _core._preserved_strides(input), kind, place).fill_(value)
+    else:
+        made = _formatted(_core._full(op, (input.shape,), value, kind, place, False), memory_format)
     return made.requires_grad_() if requires_grad else made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -376,6 +376,17 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _core._poisson(input.detach(), generator)
 
 
+def _laid_out(input: Tensor, memory_format: MemoryFormat | None, draw: Callable[[Any], Tensor]) -> Tensor:
+    """What `draw` makes of the sizes, laid out as `input` is and drawn in the order of memory, as torch does."""
+    preserve = memory_format is None or memory_format is preserve_format
+    if not preserve or input.is_contiguous() or not input.is_cpu:
+        return _formatted(draw(input.shape), memory_format)
+    strides = _core._preserved_strides(input)
+    order = sorted(range(input.dim()), key=lambda dim: -strides[dim])
+    drawn = draw([input.shape[dim] for dim in order])
+    return drawn.permute([order.index(dim) for dim in range(input.dim())]).detach()
+
+
 def rand_like(
     input: Tensor,
     *,
@@ -395,8 +406,9 @@ def rand_like(
         pyburn.Size([2, 3])
     """
     where = input.device if device is None else device
-    made = _core._rand("rand_like", (input.shape,), generator, dtype or input.dtype, where)
-    return _formatted(made, memory_format).requires_grad_(requires_grad)
+    kind = dtype or input.dtype
+    made = _laid_out(input, memory_format, lambda size: _core._rand("rand_like", (size,), generator, kind, where))
+    return made.requires_grad_(requires_grad)
 
 
 def randn_like(
@@ -418,8 +430,11 @@ def randn_like(
         pyburn.Size([2, 3])
     """
     where = input.device if device is None else device
-    made = _core._randn("randn_like", (input.shape,), 0.0, 1.0, generator, dtype or input.dtype, where)
-    return _formatted(made, memory_format).requires_grad_(requires_grad)
+    kind = dtype or input.dtype
+    made = _laid_out(
+        input, memory_format, lambda size: _core._randn("randn_like", (size,), 0.0, 1.0, generator, kind, where)
+    )
+    return made.requires_grad_(requires_grad)
 
 
 def randint_like(
@@ -442,13 +457,10 @@ def randint_like(
         >>> pyburn.randint_like(pyburn.zeros(2), 1)
         tensor([0., 0.])
     """
-    made = randint(
-        *args,
-        low=low,
-        high=high,
-        size=input.shape,
-        generator=generator,
-        dtype=dtype or input.dtype,
-        device=input.device if device is None else device,
+    kind, where = dtype or input.dtype, input.device if device is None else device
+    made = _laid_out(
+        input,
+        memory_format,
+        lambda size: randint(*args, low=low, high=high, size=size, generator=generator, dtype=kind, device=where),
     )
-    return _formatted(made, memory_format).requires_grad_(requires_grad)
+    return made.requires_grad_(requires_grad)

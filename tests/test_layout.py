@@ -1,0 +1,87 @@
+"""Results lie in memory as torch's do: the operands' order of dimensions is kept (`preserve_format`)."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyburn
+import pytest
+import torch
+
+from oracle import from_torch
+
+OPS = {
+    "add": lambda lib, a, b: a + b,
+    "scalar": lambda lib, a, b: a * 2,
+    "compare": lambda lib, a, b: a > b,
+    "where": lambda lib, a, b: lib.where(a > 0, a, b),
+    "exp": lambda lib, a, b: a.exp(),
+    "relu": lambda lib, a, b: lib.relu(a),
+    "clone": lambda lib, a, b: a.clone(),
+    "contiguous": lambda lib, a, b: a.contiguous(),
+    "zeros_like": lambda lib, a, b: lib.zeros_like(a),
+    "empty_like": lambda lib, a, b: lib.empty_like(a),
+    "randn_like": lambda lib, a, b: lib.randn_like(a),
+    "float": lambda lib, a, b: a.float(),
+    "to": lambda lib, a, b: a.to(lib.int64),
+    "neg": lambda lib, a, b: -a,
+    "pow": lambda lib, a, b: a**2,
+    "maximum": lambda lib, a, b: lib.maximum(a, b),
+    "clamp": lambda lib, a, b: a.clamp(0, 1),
+    "addcmul": lambda lib, a, b: lib.addcmul(a, b, b),
+    "sigmoid": lambda lib, a, b: a.sigmoid(),
+    "masked_fill": lambda lib, a, b: a.masked_fill(a > 0, 1.0),
+}  # fmt: skip
+
+
+def arranged(draw: random.Random, shape: tuple[int, ...]) -> torch.Tensor:
+    """A tensor of this shape in some memory order, perhaps with gaps or repeats."""
+    kind = draw.choice(("plain", "permuted", "permuted", "gaps", "expanded"))
+    values = torch.tensor(np.random.default_rng(draw.randrange(99)).standard_normal(shape))
+    axes = draw.sample(range(len(shape)), len(shape))
+    if kind == "permuted":
+        return values.permute(axes).contiguous().permute([axes.index(dim) for dim in range(len(shape))])
+    if kind == "gaps":
+        wide = torch.zeros(*shape[:-1], 2 * shape[-1], dtype=torch.float64)[..., ::2]
+        wide.copy_(values)
+        return wide
+    if kind == "expanded":
+        return values[:1].expand(shape)
+    return values
+
+
+def as_ours(tensor: torch.Tensor) -> Any:
+    """The same values at the same strides."""
+    storage = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+    return from_torch(storage).as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_strides_are_torchs(name: str) -> None:
+    draw = random.Random(name)
+    for _ in range(40):
+        shape = tuple(draw.choice((1, 2, 3)) for _ in range(draw.choice((1, 2, 3, 4))))
+        other = tuple(draw.choice((size, size, size, 1)) for size in shape)[draw.choice((0, 0, 0, 1)) :]
+        a, b = arranged(draw, shape), arranged(draw, other or (1,))
+        expected, found = OPS[name](torch, a, b), OPS[name](pyburn, as_ours(a), as_ours(b))
+        text = f"{a.stride()} {tuple(a.shape)}, {b.stride()} {tuple(b.shape)}"
+        assert tuple(found.shape) == tuple(expected.shape)
+        # What a dimension of size 1 says of its stride has no meaning.
+        steps = [[s for s, n in zip(x.stride(), expected.shape, strict=True) if n > 1] for x in (expected, found)]
+        assert steps[0] == steps[1], f"{text}: {found.stride()}, torch {expected.stride()}"
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4)])
+def test_gradients_lie_as_their_leaves(shape: tuple[int, ...]) -> None:
+    grads = []
+    for lib in (torch, pyburn):
+        x = lib.ones(shape, dtype=lib.float64).transpose(0, 1).requires_grad_()
+        (x * 2).sum().backward()
+        first = x.grad.stride()
+        (x.contiguous() * 2).sum().backward()
+        gaps = lib.ones(4, 6, dtype=lib.float64)[:, ::2].requires_grad_()
+        (gaps * 2).sum().backward()
+        grads.append((tuple(first), tuple(x.grad.stride()), tuple(gaps.grad.stride())))
+    assert grads[0] == grads[1]
