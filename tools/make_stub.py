@@ -29,7 +29,7 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import type as _type
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, final, overload
 
 from pyburn._size import Size as _Size
 from typing_extensions import disjoint_base
@@ -223,7 +223,15 @@ class Stub:
         return "\n".join(lines)
 
     def function(self, name: str, value: Callable[..., Any], indent: str) -> str:
-        """The line of a function or method."""
+        """The line of a function or method, or the lines of its overloads."""
+        plain = inspect.unwrap(value)
+        overloads = typing.get_overloads(plain) if inspect.isfunction(plain) else []
+        if overloads:
+            return "\n".join(f"{indent}@overload\n{self.signature(name, one, indent)}" for one in overloads)
+        return self.signature(name, value, indent)
+
+    def signature(self, name: str, value: Callable[..., Any], indent: str) -> str:
+        """One signature of a function."""
         hints = self.hints(value) or ({"dim": SEVERAL_DIMS[name]} if name in SEVERAL_DIMS else SPECIAL.get(name, {}))
         try:
             arguments = inspect.signature(value).parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from pyburn import _core
 from pyburn._core import Tensor
@@ -340,6 +340,12 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return write_out(out, input.new_ones(()).copysign(input) < 0)
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(
+    condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor: ...
 def where(
     condition: Tensor,
     input: Tensor | Number | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from pyburn._core import Tensor
 from pyburn.ops._methods import check_out, write_out
@@ -339,7 +339,11 @@ def _from_end(indices: Tensor, size: int) -> Tensor:
     return indices + (indices < 0) * size
 
 
-def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """The coordinates of the elements that are not zero: one row each, or (`as_tuple`) one vector per dimension.
 
     Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 from pyburn import _core, return_types
 from pyburn._core import Tensor
@@ -342,6 +343,19 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
     return write_out(out, input.argmin(dim, keepdim))
 
 
+@overload
+def max(
+    input: Tensor,
+    dim: Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def max(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None
+) -> return_types.max: ...
 def max(
     input: Tensor,
     dim: int | Tensor | None = None,
@@ -376,6 +390,19 @@ def max(
     return return_types.max(write_outs(_pair(out), input._extreme_dim(True, dim, keepdim)))
 
 
+@overload
+def min(
+    input: Tensor,
+    dim: Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def min(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None
+) -> return_types.min: ...
 def min(
     input: Tensor,
     dim: int | Tensor | None = None,

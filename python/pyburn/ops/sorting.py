@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn.ops._methods import check_out, write_out, write_outs
@@ -136,6 +138,10 @@ def kthvalue(
     return return_types.kthvalue(write_outs(out, input._kthvalue(k, dim, keepdim)))
 
 
+@overload
+def median(input: Tensor, dim: None = None, keepdim: bool = False, *, out: Pair | None = None) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False, *, out: Pair | None = None) -> return_types.median: ...
 def median(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Pair | None = None
 ) -> Tensor | return_types.median:
@@ -157,6 +163,10 @@ def median(
     return return_types.median(write_outs(out, input._median_dim(dim, keepdim, False)))
 
 
+@overload
+def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False, *, out: Pair | None = None) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False, *, out: Pair | None = None) -> return_types.nanmedian: ...
 def nanmedian(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Pair | None = None
 ) -> Tensor | return_types.nanmedian:
@@ -316,6 +326,40 @@ def _between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     return low.lerp(high, ranks - below if interpolation == "linear" else 0.5)
 
 
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool,
+    return_inverse: Literal[True],
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    *,
+    return_inverse: Literal[True],
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    *,
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, ...]: ...
 def unique(
     input: Tensor,
     sorted: bool = True,
