@@ -22,8 +22,6 @@ INTERNAL = {
 # There, but they raise: they need number formats of certain GPUs.
 RAISE = ["grouped_mm", "scaled_addmm", "scaled_addmm_", "scaled_grouped_mm", "scaled_mm"]
 OLDER = {"Container", "clip_grad_norm"}
-# Need a matrix exponential and QR: not there yet.
-MISSING = {"orthogonal"}
 
 PATHS = [
     "nn",
@@ -63,7 +61,7 @@ def test_every_public_name_is_there(path):
     for part in path.split("."):
         theirs = getattr(theirs, part)
     missing = [name for name in public(theirs) if not hasattr(at(path), name)]
-    assert sorted(set(missing) - INTERNAL - OLDER - MISSING) == []
+    assert sorted(set(missing) - INTERNAL - OLDER) == []
 
 
 def test_functions_take_the_same_arguments():

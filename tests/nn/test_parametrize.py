@@ -143,6 +143,31 @@ def test_spectral_norm(make):
         compare(lambda lib: lib.nn.utils.parametrizations.spectral_norm(layer(lib), "bias"), *shape)
 
 
+@pytest.mark.parametrize("trivial", [True, False])
+@pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder", None])
+@pytest.mark.parametrize("shape", [(3, 3), (3, 5), (5, 3)], ids=str)
+def test_orthogonal_weights(shape, kind, trivial):
+    def make(lib):
+        layer = lib.nn.Linear(*shape)
+        return lib.nn.utils.parametrizations.orthogonal(layer, orthogonal_map=kind, use_trivialization=trivial)
+
+    compare(make, 2, shape[0])
+    weight = make(pyburn).weight.detach()
+    product = weight.T @ weight if shape[1] >= shape[0] else weight @ weight.T
+    assert pyburn.allclose(product, pyburn.eye(min(shape)), atol=1e-5)
+
+
+@LIBRARIES
+def test_orthogonal_weights_are_set(lib):
+    layer = lib.nn.utils.parametrizations.orthogonal(lib.nn.Linear(3, 3))
+    layer.weight = lib.eye(3)[[1, 0, 2]]
+    np.testing.assert_allclose(layer.weight.tolist(), [[0, 1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-6)
+    with pytest.raises(ValueError, match="orthogonal_map has to be"):
+        lib.nn.utils.parametrizations.orthogonal(lib.nn.Linear(3, 3), orthogonal_map="other")
+    with pytest.raises(ValueError, match="Expected a matrix"):
+        lib.nn.utils.parametrizations.orthogonal(lib.nn.Linear(3, 3), "bias")
+
+
 @OLD
 @pytest.mark.parametrize("dim", [0, 1, None])
 def test_weight_norm_by_hooks(dim):

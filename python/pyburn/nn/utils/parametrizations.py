@@ -1,4 +1,4 @@
-"""Ready parametrizations: weight norm and spectral norm."""
+"""Ready parametrizations: orthogonal matrices, weight norm and spectral norm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,44 @@ from pyburn.nn.utils import parametrize
 from pyburn.nn.utils.spectral_norm import as_matrix, default_dim
 from pyburn.nn.utils.weight_norm import norm_except_dim, weighted
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
+    """The module, whose weight has orthonormal columns, or rows where it is wider than high.
+
+    Args:
+        module: Owns the weight.
+        name: The weight's name.
+        orthogonal_map: "matrix_exp", "cayley" or "householder"; the first for square weights and the last
+            for others when left out.
+        use_trivialization: Whether the map is taken around the present weight, so that any can be set.
+
+    Raises:
+        ValueError: There is no such tensor, it is no matrix, or the map is unknown.
+
+    Example:
+        >>> import pyburn
+        >>> layer = pyburn.nn.utils.parametrizations.orthogonal(pyburn.nn.Linear(2, 3))
+        >>> bool(pyburn.allclose(layer.weight.T @ layer.weight, pyburn.eye(2), atol=1e-5))
+        True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.dim() < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
+    kind = orthogonal_map or ("matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder")
+    if kind not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    from pyburn.nn.utils._orthogonal import _Orthogonal  # brings linalg, which most programs do without
+
+    made = _Orthogonal(weight, kind, use_trivialization=use_trivialization)
+    return parametrize.register_parametrization(module, name, made, unsafe=True)
 
 
 class _WeightNorm(Module):
