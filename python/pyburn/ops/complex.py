@@ -28,6 +28,15 @@ INPLACE = ("conj_physical",)
 _PI = 3.141592653589793
 
 
+def _joined(real: Tensor, imag: Tensor, out: Tensor | None) -> Tensor:
+    made = _core._complex(real, imag)
+    if out is not None and out.dtype != made.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {made.dtype} but got scalar type {out.dtype} for argument 'out'"
+        )
+    return write_out(out, made)
+
+
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their parts.
 
@@ -41,7 +50,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.complex(pyburn.tensor([1.0, 2.0]), pyburn.tensor([3.0, 4.0]))
         tensor([1.+3.j, 2.+4.j])
     """
-    return write_out(out, _core._complex(real, imag))
+    return _joined(real, imag, out)
 
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -59,7 +68,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if abs.dtype != angle.dtype:
         raise RuntimeError(f"polar: Expected object of scalar type {abs.dtype} but got {angle.dtype} for angle")
-    return write_out(out, _core._complex(abs * angle.cos(), abs * angle.sin()))
+    return _joined(abs * angle.cos(), abs * angle.sin(), out)
 
 
 def real(input: Tensor) -> Tensor:
