@@ -58,6 +58,8 @@ from pyburn._formats import (
     layout as layout,
     memory_format as memory_format,
     preserve_format as preserve_format,
+    sparse_coo as sparse_coo,
+    sparse_csr as sparse_csr,
     strided as strided,
 )
 from pyburn._devices import Backend as Backend, DeviceInfo as DeviceInfo, devices as devices
@@ -223,6 +225,7 @@ _LAZY = (
     "safetensors",
     "serialization",
     "signal",
+    "sparse",
     "special",
     "storage",
     "testing",
@@ -259,6 +262,9 @@ _LAZY_NAMES = {
     "set_autocast_cache_enabled": "amp",
     "set_autocast_dtype": "amp",
     "set_autocast_enabled": "amp",
+    "sparse_coo_tensor": "sparse",
+    "sparse_csr_tensor": "sparse",
+    "spmm": "sparse",
     "vmap": "func",
 }
 

@@ -11,6 +11,8 @@ __all__ = [
     "layout",
     "memory_format",
     "preserve_format",
+    "sparse_coo",
+    "sparse_csr",
     "strided",
 ]
 
@@ -37,7 +39,7 @@ class memory_format(_Name):
 
 
 class layout(_Name):
-    """The kind of a tensor's memory; `strided` is the only one."""
+    """The kind of a tensor's memory: `strided`, `sparse_coo` or `sparse_csr`."""
 
     __slots__ = ()
 
@@ -47,3 +49,5 @@ channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
 preserve_format: Final = memory_format("preserve_format")
 strided: Final = layout("strided")
+sparse_coo: Final = layout("sparse_coo")
+sparse_csr: Final = layout("sparse_csr")

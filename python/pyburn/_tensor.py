@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
@@ -223,6 +224,58 @@ def record_stream(self: Tensor, stream: Any) -> None:
     """Nothing; there is one row of work, and memory lives as long as it is used."""
 
 
+def _sparse() -> Any:
+    return importlib.import_module("pyburn.sparse.tensor")
+
+
+def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> Tensor:
+    """The elements that are not zero, in coordinates, or in compressed rows when `layout` says so.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.tensor([0.0, 3.0]).to_sparse().indices()
+        tensor([[1]])
+    """
+    made: Any = _sparse().from_dense(self, sparse_dim)
+    result: Tensor = made.to_sparse_csr() if getattr(layout, "name", "") == "sparse_csr" else made
+    return result
+
+
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """The elements that are not zero, in coordinates.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.eye(2).to_sparse_coo().values()
+        tensor([1., 1.])
+    """
+    result: Tensor = _sparse().from_dense(self)
+    return result
+
+
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The elements of a matrix that are not zero, in compressed rows.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.eye(2).to_sparse_csr().crow_indices()
+        tensor([0, 1, 2])
+    """
+    result: Tensor = _sparse().from_dense(self).to_sparse_csr()
+    return result
+
+
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """This tensor, which is dense already.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(1).to_dense()
+        tensor([1.])
+    """
+    return self if dtype is None else self.to(dtype)
+
+
 METHODS = (
     __array_wrap__,
     __format__,
@@ -239,6 +292,10 @@ METHODS = (
     register_hook,
     register_post_accumulate_grad_hook,
     set_,
+    to_dense,
+    to_sparse,
+    to_sparse_coo,
+    to_sparse_csr,
 )
 
 for _method in METHODS:

@@ -11,7 +11,7 @@ from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_
 
 from oracle import from_torch, to_torch
 
-INFOS = {info.optim_cls.__name__: info for info in optim_db if info.optim_cls.__name__ != "SparseAdam"}
+INFOS = {info.optim_cls.__name__: info for info in optim_db}
 
 
 def ours(value):
@@ -64,7 +64,14 @@ def sparse_gradients(lib, params, step):
         rng = np.random.default_rng(step)
         rows = rng.integers(0, p.shape[0], 3)
         parts = rng.standard_normal((3, *p.shape[1:])).astype("float32")
-        p.grad = lib.sparse_coo_tensor(lib.tensor(rows.tolist())[None], lib.tensor(parts.tolist()), tuple(p.shape))
+        made = lib.sparse_coo_tensor(
+            lib.tensor(rows.tolist())[None], lib.tensor(parts.tolist(), dtype=p.dtype), tuple(p.shape)
+        )
+        p.grad = HELD[p] = made
+
+
+# A gradient of a subclass of Tensor must be held by someone else, too.
+HELD = {}
 
 
 class Run:
@@ -212,6 +219,10 @@ def test_torchs_list_of_mistakes(name, given):
     converted = {}
 
     def convert(value):
+        if isinstance(value, torch.Tensor) and value.is_sparse:
+            return pyburn.sparse_coo_tensor(
+                from_torch(value._indices()), from_torch(value._values()), tuple(value.shape)
+            )
         if isinstance(value, torch.Tensor):
             return converted.setdefault(id(value), from_torch(value).requires_grad_(value.requires_grad))
         if isinstance(value, dict):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, is_grad_enabled
 from pyburn.ops._methods import check_out, write_out
 
 __all__ = [
@@ -483,7 +484,7 @@ def embedding(
         max_norm: Rows in use whose norm is larger are scaled down to it, in place.
         norm_type: The norm that `max_norm` means.
         scale_grad_by_freq: Whether gradients are divided by how often a row is used.
-        sparse: Accepted; gradients are dense.
+        sparse: Whether `backward()` gives `weight`, if it is a leaf, a sparse gradient.
 
     Example:
         >>> import pyburn
@@ -498,6 +499,9 @@ def embedding(
         padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
     if max_norm is not None:
         _renorm(weight, input, max_norm, norm_type)
+    if sparse and weight.requires_grad and weight.is_leaf and not scale_grad_by_freq and is_grad_enabled():
+        found: Tensor = importlib.import_module("pyburn.sparse.embedding").lookup(input, weight, padding_idx)
+        return found
     return weight._embedding(input, padding_idx, scale_grad_by_freq)
 
 

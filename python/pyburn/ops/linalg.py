@@ -59,7 +59,8 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         >>> pyburn.matmul(pyburn.tensor([[1.0, 2.0]]), pyburn.tensor([3.0, 4.0]))
         tensor([11.])
     """
-    return write_out(out, input.matmul(other))
+    # The operator, not the method: a sparse right side answers for itself.
+    return write_out(out, input @ other)
 
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -70,7 +71,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.mm(pyburn.tensor([[1, 2]]), pyburn.tensor([[3], [4]]))
         tensor([[11]])
     """
-    return write_out(out, input.mm(mat2))
+    return write_out(out, input @ mat2 if mat2.is_sparse else input.mm(mat2))
 
 
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:

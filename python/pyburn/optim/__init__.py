@@ -18,6 +18,7 @@ from pyburn.optim.radam import RAdam
 from pyburn.optim.rmsprop import RMSprop
 from pyburn.optim.rprop import Rprop
 from pyburn.optim.sgd import SGD
+from pyburn.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD",
@@ -38,6 +39,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swa_utils",
 ]

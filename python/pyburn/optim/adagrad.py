@@ -33,6 +33,9 @@ class Adagrad(Stepping):
         tensor([0.9000])
     """
 
+    # A zero of the gradient changes nothing here, so giving a sparse gradient its zeros does not either.
+    _takes_sparse = "dense"
+
     def __init__(
         self,
         params: Iterable[Any],

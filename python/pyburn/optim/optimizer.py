@@ -359,8 +359,12 @@ class Stepping(Optimizer):
         with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 for p in group["params"]:
-                    if p.grad is not None:
-                        self._update(p, -p.grad if group.get("maximize") else p.grad, self.state[p], group)
+                    grad = p.grad
+                    if grad is None:
+                        continue
+                    if grad.is_sparse and self._takes_sparse != "sparse":
+                        grad = self._densified(grad)
+                    self._update(p, -grad if group.get("maximize") else grad, self.state[p], group)
         return loss
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -375,6 +379,15 @@ class Stepping(Optimizer):
                 group.setdefault(name, value)
 
     _counts_in_tensors = True
+    # What happens to sparse gradients: "sparse" keeps them, "dense" gives them their zeros, "" refuses them.
+    _takes_sparse = ""
+
+    def _densified(self, grad: Tensor) -> Tensor:
+        if not self._takes_sparse:
+            raise RuntimeError(
+                f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead"
+            )
+        return grad.to_dense()
 
     def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         raise NotImplementedError

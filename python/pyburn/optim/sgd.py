@@ -32,6 +32,9 @@ class SGD(Stepping):
         tensor([0.8000])
     """
 
+    # A zero of the gradient changes nothing here, so giving a sparse gradient its zeros does not either.
+    _takes_sparse = "dense"
+
     def __init__(
         self,
         params: Iterable[Any],

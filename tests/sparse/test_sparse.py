@@ -1,0 +1,173 @@
+"""Sparse tensors beside torch's: what graph networks do with them, and what is refused."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pyburn
+import pytest
+import torch
+
+from oracle import Case, check_error, check_op, to_torch
+
+PLACES = [[0, 1, 1, 2, 1], [2, 0, 2, 1, 2]]
+VALUES = np.array([3.0, 4.0, 5.0, -1.0, 0.5])
+DENSE = np.arange(6.0).reshape(3, 2) - 1.5
+PLACE = Case(np.array(PLACES))
+
+
+# torch says once that it does not check places, and once that CSR is new.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    torch.sparse_coo_tensor([[0]], [1.0], (1,)).to_dense()
+    torch.eye(2).to_sparse_csr()
+
+
+def coo(lib, i, v, size=(3, 3)):
+    return lib.sparse_coo_tensor(i, v, size)
+
+
+MATRIX = {
+    "to_dense": lambda lib, s, d: s.to_dense(),
+    "coalesce": lambda lib, s, d: (s.coalesce().indices(), s.coalesce().values()),
+    "matmul": lambda lib, s, d: s @ d,
+    "mm": lambda lib, s, d: lib.mm(s, d),
+    "sparse.mm": lambda lib, s, d: lib.sparse.mm(s, d),
+    "spmm": lambda lib, s, d: lib.spmm(s, d),
+    "torch.matmul": lambda lib, s, d: lib.matmul(s, d),
+    "vector": lambda lib, s, d: s @ d[:, 0],
+    "dense first": lambda lib, s, d: d.t() @ s,
+    "mm dense first": lambda lib, s, d: lib.mm(d.t(), s),
+    "transposed": lambda lib, s, d: s.t() @ d,
+    "T": lambda lib, s, d: s.T.to_dense(),
+    "transpose": lambda lib, s, d: s.transpose(0, 1).to_dense(),
+    "addmm": lambda lib, s, d: lib.sparse.addmm(d, s, d, beta=0.5, alpha=2.0),
+    "scaled": lambda lib, s, d: (s * 2.5).to_dense(),
+    "scaled from the left": lambda lib, s, d: (2.5 * s).to_dense(),
+    "divided": lambda lib, s, d: (s / 2).to_dense(),
+    "negated": lambda lib, s, d: (-s).to_dense(),
+    "sum of two": lambda lib, s, d: (s + s.t()).to_dense(),
+    "difference": lambda lib, s, d: (s - s.t()).to_dense(),
+    "dense plus sparse": lambda lib, s, d: (d @ d.t()) + s,
+    "times dense": lambda lib, s, d: (s.coalesce() * (d @ d.t())).to_dense(),
+    "sum": lambda lib, s, d: lib.sparse.sum(s),
+    "sum 0": lambda lib, s, d: lib.sparse.sum(s, 0).to_dense(),
+    "sum 1": lambda lib, s, d: lib.sparse.sum(s, [1]).to_dense(),
+    "softmax": lambda lib, s, d: lib.sparse.softmax(s, 1).to_dense(),
+    "softmax 0": lambda lib, s, d: lib.sparse.softmax(s, 0).to_dense(),
+    "log_softmax": lambda lib, s, d: lib.sparse.log_softmax(s, 1).coalesce().values(),
+    "row": lambda lib, s, d: s.coalesce()[1].to_dense(),
+    "index_select": lambda lib, s, d: s.coalesce().index_select(0, lib.tensor([1, 1, 2])).to_dense(),
+    "detached": lambda lib, s, d: s.detach().clone().to_dense() + s.to_dense(),
+    "squares": lambda lib, s, d: s.coalesce().pow(2).to_dense(),
+}
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_values_and_gradients_are_torchs(name):
+    if name == "spmm" and not hasattr(torch, "spmm"):
+        return
+    # torch has no gradient of a sparse softmax's values through to_dense for one of its layouts.
+    check_op(
+        lambda lib, i, v, d: MATRIX[name](lib, coo(lib, i, v), d),
+        PLACE,
+        Case(VALUES),
+        Case(DENSE),
+        grad=name not in ("index_select", "squares", "softmax", "softmax 0", "log_softmax", "row"),
+        rtol=1e-9,
+    )
+
+
+def test_it_is_a_tensor_that_knows_what_it_is():
+    for lib in (torch, pyburn):
+        s = coo(lib, lib.tensor(PLACES), lib.tensor(VALUES.tolist()))
+        assert isinstance(s, lib.Tensor)
+        assert (s.is_sparse, s.layout == lib.sparse_coo, s._nnz(), s.is_coalesced()) == (True, True, 5, False)
+        assert (tuple(s.shape), s.dim(), s.size(1), s.numel(), len(s)) == ((3, 3), 2, 3, 9, 3)
+        assert (s.dtype, s.device.type, s.sparse_dim(), s.dense_dim()) == (lib.float32, "cpu", 2, 0)
+        assert s.coalesce().is_coalesced() and s.coalesce()._nnz() == 4
+        assert s.double().dtype == lib.float64 and s.to(lib.float64).to_dense().dtype == lib.float64
+        csr = s.to_sparse_csr()
+        assert (csr.is_sparse, csr.is_sparse_csr, csr.layout == lib.sparse_csr) == (False, True, True)
+        assert csr.crow_indices().tolist() == [0, 1, 3, 4] and csr.col_indices().tolist() == [2, 0, 2, 1]
+        assert not lib.ones(1).is_sparse and lib.ones(1).layout == lib.strided
+
+
+def test_text_is_torchs():
+    for make in (
+        lambda lib: coo(lib, lib.tensor(PLACES), lib.tensor(VALUES.tolist())),
+        lambda lib: coo(lib, lib.tensor(PLACES), lib.tensor(VALUES.tolist())).coalesce().to_sparse_csr(),
+        lambda lib: lib.tensor([[0, 2], [3, 0]]).to_sparse(),
+    ):
+        assert repr(make(pyburn)).replace("pyburn.", "torch.") == repr(make(torch))
+
+
+def test_making_them():
+    check_op(lambda lib, x: lib.relu(x).to_sparse().to_dense(), Case(DENSE))
+    check_op(lambda lib, x: lib.relu(x).to_sparse().indices(), Case(DENSE), grad=False)
+    check_op(lambda lib, i, v: lib.sparse_coo_tensor(i, v).to_dense(), PLACE, Case(VALUES))
+    check_op(lambda lib: lib.sparse_coo_tensor((2, 3)).to_dense(), grad=False)
+    check_op(lambda lib, v: lib.sparse_coo_tensor(lib.tensor([[1, 0, 1]]), v, (2, 2)).to_dense(), Case(DENSE))
+    parts = [lambda lib: lib.tensor([0, 1, 1, 3]), lambda lib: lib.tensor([0, 1, 2]), lambda lib: lib.ones(3)]
+    found = [lib.sparse_csr_tensor(*[part(lib) for part in parts], (3, 3)) for lib in (torch, pyburn)]
+    assert found[0].to_dense().tolist() == found[1].to_dense().tolist() == found[1].to_sparse().to_dense().tolist()
+    assert (found[0] @ torch.ones(3, 2)).tolist() == (found[1] @ pyburn.ones(3, 2)).tolist()
+    check_error(lambda lib, v: lib.sparse_coo_tensor(lib.tensor([[0, 1]]), v, (5,)), Case(VALUES), same_class=True)
+    for places, size in (([[0, 7]], (3,)), ([[0, -1]], (3,)), ([[0, 1]], (3, 3))):
+        with pytest.raises(RuntimeError):
+            pyburn.sparse_coo_tensor(places, [1.0, 2.0], size)
+
+
+@pytest.mark.parametrize("name", ["exp", "reshape", "sort", "__getitem__", "__eq__", "cumsum", "view", "sigmoid"])
+def test_what_is_not_there_is_refused_by_name(name):
+    s = coo(pyburn, pyburn.tensor(PLACES), pyburn.tensor(VALUES.tolist()))
+    with pytest.raises(NotImplementedError, match="to_dense"):
+        getattr(s, name)(slice(None))
+
+
+def test_no_function_computes_with_the_shell():
+    s = coo(pyburn, pyburn.tensor(PLACES), pyburn.tensor(VALUES.tolist()))
+    for function in (pyburn.relu, pyburn.exp, pyburn.nn.functional.gelu, lambda x: x.view(9)):
+        with pytest.raises(NotImplementedError):
+            function(s)
+    assert pyburn.add(pyburn.ones(3, 3), pyburn.Tensor.__new__(pyburn.Tensor, s.detach())).isnan().all()
+
+
+def test_copies():
+    s = coo(pyburn, pyburn.tensor(PLACES), pyburn.tensor(VALUES.tolist()))
+    for one in (s, s.to_sparse_csr()):
+        for copied in (copy.deepcopy(one), pickle.loads(pickle.dumps(one)), one.clone(), one.cpu()):
+            assert type(copied) is type(one)
+            assert copied.tolist() == one.tolist()
+
+
+def test_embedding_with_a_sparse_gradient_trains_as_torchs():
+    tables = []
+    for lib in (torch, pyburn):
+        table = lib.nn.Embedding(6, 2, sparse=True, padding_idx=5)
+        table.weight.data.copy_(lib.arange(12.0).reshape(6, 2) / 10)
+        for make in (lib.optim.SparseAdam, lib.optim.SGD, lib.optim.Adagrad):
+            optimizer = make(table.parameters(), lr=0.1)
+            for rows in ([1, 3, 3], [0, 5, 1], [4, 4, 4]):
+                optimizer.zero_grad()
+                (table(lib.tensor(rows)).pow(2).sum() + table(lib.tensor([2])).sum()).backward()
+                assert table.weight.grad.is_sparse
+                optimizer.step()
+        with pytest.raises(RuntimeError, match="does not support sparse gradients"):
+            lib.optim.Adam(table.parameters()).step()
+        tables.append(table.weight.detach())
+    torch.testing.assert_close(to_torch(tables[1]), tables[0])
+
+
+def test_a_graph_convolution_learns():
+    """Two layers of a graph network, beside torch's."""
+    rng = np.random.default_rng(0)
+    features, first, second = rng.standard_normal((3, 4)), rng.standard_normal((4, 5)), rng.standard_normal((5, 2))
+
+    def loss(lib, v, x, a, b):
+        graph = coo(lib, lib.tensor(PLACES), v).coalesce()
+        hidden = lib.relu(lib.sparse.mm(graph, x @ a))
+        return lib.nn.functional.log_softmax(lib.spmm(graph, hidden @ b), dim=1)[:, 0].sum()
+
+    check_op(loss, Case(VALUES), Case(features), Case(first), Case(second), rtol=1e-8)
