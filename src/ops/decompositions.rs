@@ -41,6 +41,36 @@ macro_rules! with_real {
     };
 }
 
+/// Runs a computation of singular values or eigenvalues in float64 for float32 too, whose precision the small gaps
+/// between values use up; half the instances of faer's largest routines are spared as well.
+fn in_float64<const N: usize>(
+    op: &str,
+    x: &Tensor,
+    call: impl FnOnce(&Tensor) -> Result<[Tensor; N]>,
+) -> Result<[Tensor; N]> {
+    let narrow = match x.dtype() {
+        DType::F64 => return through_cpu(x, call),
+        DType::F32 => |dtype: DType| match dtype {
+            DType::F64 => DType::F32,
+            DType::C128 => DType::C64,
+            other => other,
+        },
+        other => {
+            return error::missing(format!(
+                "{op}: not implemented for '{}'; convert to float32 or float64 first",
+                other.name()
+            ));
+        }
+    };
+    through_cpu(x, |x| {
+        let mut results = call(&x.converted(DType::F64)?)?;
+        for result in &mut results {
+            *result = result.converted(narrow(result.dtype()))?;
+        }
+        Ok(results)
+    })
+}
+
 /// The leading sizes of a batch of matrices, and its rows and columns.
 fn sizes(op: &str, x: &Tensor) -> Result<(Dims, usize, usize)> {
     let shape = x.shape();
@@ -240,7 +270,7 @@ fn _qr(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor)> {
 /// U, the singular values, V (not transposed) and error codes; no vectors (mode 0), as many as values (1), or all (2).
 #[pyfunction]
 fn _svd(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
-    let [u, s, v, info] = through_cpu(&input, |x| {
+    let [u, s, v, info] = in_float64("svd", &input, |x| {
         let (batch, m, n) = sizes("svd", x)?;
         let (k, dtype) = (m.min(n), x.dtype());
         let [left, right] = [[0, 0], [k, k], [m, n]][usize::from(mode.min(2))];
@@ -249,14 +279,14 @@ fn _svd(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
         let (s, info) = (fresh(&batch, &[k], dtype)?, fresh(&batch, &[], DType::I32)?);
         let [a, p, q] = [Elements::of(&source)?, Elements::of(&u)?, Elements::of(&v)?];
         let [d, i] = [Elements::of(&s)?, Elements::of(&info)?];
-        with_real!("svd", dtype, T => each("svd", &batch, m * n * k, |index| {
+        each("svd", &batch, m * n * k, |index| {
             // SAFETY: as in `_lu`.
             unsafe {
-                let vectors = (mode > 0).then(|| (matrix::<T>(&p, index, m, left), matrix(&q, index, n, right)));
-                let a = matrix::<T>(&a, index, m, n).into_const();
+                let vectors = (mode > 0).then(|| (matrix::<f64>(&p, index, m, left), matrix(&q, index, n, right)));
+                let a = matrix::<f64>(&a, index, m, n).into_const();
                 row::<i32>(&i, index, 1)[0] = factor::svd(a, row(&d, index, k), vectors);
             }
-        }))?;
+        })?;
         Ok([u, s, v, info])
     })?;
     Ok((u, s, v, info))
@@ -265,7 +295,7 @@ fn _svd(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
 /// Eigenvalues and, where `vectors`, eigenvectors of symmetric matrices of which one triangle is read; error codes.
 #[pyfunction]
 fn _eigh(input: Tensor, lower: bool, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
-    let [values, columns, info] = through_cpu(&input, |x| {
+    let [values, columns, info] = in_float64("eigh", &input, |x| {
         let (batch, n) = square("eigh", x)?;
         let source = copied_by_columns(&if lower { x.detached() } else { turned(x) })?;
         let width = if vectors { n } else { 0 };
@@ -273,14 +303,14 @@ fn _eigh(input: Tensor, lower: bool, vectors: bool) -> Result<(Tensor, Tensor, T
         let info = fresh(&batch, &[], DType::I32)?;
         let [a, w, v] = [Elements::of(&source)?, Elements::of(&values)?, Elements::of(&columns)?];
         let i = Elements::of(&info)?;
-        with_real!("eigh", x.dtype(), T => each("eigh", &batch, n * n * n, |index| {
+        each("eigh", &batch, n * n * n, |index| {
             // SAFETY: as in `_lu`.
             unsafe {
-                let a = matrix::<T>(&a, index, n, n).into_const();
-                let v = vectors.then(|| matrix::<T>(&v, index, n, n));
+                let a = matrix::<f64>(&a, index, n, n).into_const();
+                let v = vectors.then(|| matrix::<f64>(&v, index, n, n));
                 row::<i32>(&i, index, 1)[0] = factor::eigh(a, row(&w, index, n), v);
             }
-        }))?;
+        })?;
         Ok([values, columns, info])
     })?;
     Ok((values, columns, info))
@@ -289,23 +319,23 @@ fn _eigh(input: Tensor, lower: bool, vectors: bool) -> Result<(Tensor, Tensor, T
 /// Complex eigenvalues and, where `vectors`, eigenvectors of length 1 of real square matrices; error codes.
 #[pyfunction]
 fn _eig(input: Tensor, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
-    let [values, columns, info] = through_cpu(&input, |x| {
+    let [values, columns, info] = in_float64("eig", &input, |x| {
         let (batch, n) = square("eig", x)?;
         let source = copied_by_columns(x)?;
-        let dtype = if x.dtype() == DType::F64 { DType::C128 } else { DType::C64 };
+        let dtype = DType::C128;
         let width = if vectors { n } else { 0 };
         let (values, columns) = (fresh(&batch, &[n], dtype)?, by_columns(&batch, n, width, dtype)?);
         let info = fresh(&batch, &[], DType::I32)?;
         let [a, w, v] = [Elements::of(&source)?, Elements::of(&values)?, Elements::of(&columns)?];
         let i = Elements::of(&info)?;
-        with_real!("eig", x.dtype(), T => each("eig", &batch, n * n * n, |index| {
+        each("eig", &batch, n * n * n, |index| {
             // SAFETY: as in `_lu`; a complex number is two reals.
             unsafe {
-                let a = matrix::<T>(&a, index, n, n).into_const();
-                let v: &mut [T] = if vectors { row(&v, index, 2 * n * n) } else { &mut [] };
+                let a = matrix::<f64>(&a, index, n, n).into_const();
+                let v: &mut [f64] = if vectors { row(&v, index, 2 * n * n) } else { &mut [] };
                 row::<i32>(&i, index, 1)[0] = factor::eig(a, row(&w, index, 2 * n), v);
             }
-        }))?;
+        })?;
         Ok([values, columns, info])
     })?;
     Ok((values, columns, info))

@@ -10,7 +10,7 @@ from pyburn.ops._methods import write_out, write_outs
 from pyburn.ops.complex import complex as complex_of
 from pyburn.ops.joining import cat, diag_embed
 from pyburn.ops.matrices.checks import check_float, check_info, check_square, eye_like
-from pyburn.ops.matrices.recorded import Backward, link
+from pyburn.ops.matrices.recorded import Backward, link, precise
 from pyburn.ops.matrices.solve import solve
 
 __all__ = ["eig", "eigvals"]
@@ -24,6 +24,7 @@ def _complex_solve(A: Tensor, B: Tensor) -> Tensor:
     return complex_of(solution.narrow(-2, 0, size), solution.narrow(-2, size, size))
 
 
+@precise
 def _eig_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (values, vectors), (grad_values, grad_vectors) = context.saved, context.grads
     inner: Tensor | None = None if grad_values is None else diag_embed(grad_values)

@@ -9,7 +9,7 @@ from pyburn._core import Tensor
 from pyburn._typeinfo import finfo
 from pyburn.ops._methods import write_out, write_outs
 from pyburn.ops.matrices.checks import broadcast_batch, check_float, check_matrix, check_same, check_square
-from pyburn.ops.matrices.recorded import Backward, link
+from pyburn.ops.matrices.recorded import Backward, link, precise
 from pyburn.ops.matrices.spectrum import raw_eigh, raw_svd
 
 __all__ = ["lstsq", "matrix_rank", "matrix_sqrth", "pinv", "polar"]
@@ -97,6 +97,7 @@ def _pinv_gradient(A: Tensor, P: Tensor, grad: Tensor) -> Tensor:
     return -(inner @ P).mH + ((adjoint - A @ inner) @ P) @ turned + outer - (outer @ P) @ A
 
 
+@precise
 def _pinv_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (A, P), (grad,) = context.saved, context.grads
     return (None if grad is None else _pinv_gradient(A, P, grad),)
@@ -158,6 +159,7 @@ def _least_squares(A: Tensor, B: Tensor, rcond: float) -> tuple[Tensor, Tensor, 
     inverse = kept.to(A.dtype) / s.masked_fill(~kept, 1.0)
     solution = v @ (inverse.unsqueeze(-1) * (u.mH @ B.detach()))
 
+    @precise
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
         (A, B), (grad,) = context.saved, context.grads
         if grad is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pyburn import _core
 from pyburn._core import Tensor
 
-__all__ = ["Backward", "link", "link_constant"]
+__all__ = ["Backward", "link", "link_constant", "precise"]
 
 _FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -27,6 +27,28 @@ class Backward:
 
 
 Rule = Callable[[Backward], tuple[Tensor | None, ...]]
+
+
+_WIDE = {_core.float32: _core.float64, _core.complex64: _core.complex128}
+_NARROW = {wide: narrow for narrow, wide in _WIDE.items()}
+
+
+def precise(rule: Rule) -> Rule:
+    """`rule` in float64 where it is given float32 on the CPU: it divides by small differences."""
+
+    def wide(tensor: Tensor) -> Tensor:
+        return tensor.to(_WIDE.get(tensor.dtype, tensor.dtype))
+
+    def wrapped(context: Backward) -> tuple[Tensor | None, ...]:
+        first = context.saved[0]
+        if first.dtype not in _WIDE or first.device.type != "cpu":
+            return rule(context)
+        saved = [wide(tensor) for tensor in context.saved]
+        grads = tuple(None if grad is None else wide(grad) for grad in context.grads)
+        results = rule(Backward(saved, grads, context.needs))
+        return tuple(None if result is None else result.to(_NARROW[result.dtype]) for result in results)
+
+    return wrapped
 
 
 class _Entry:

@@ -9,7 +9,7 @@ from pyburn._core import Tensor
 from pyburn.ops._methods import write_out, write_outs
 from pyburn.ops.joining import diag_embed
 from pyburn.ops.matrices.checks import check_float, check_info, check_matrix, check_square, eye_like
-from pyburn.ops.matrices.recorded import Backward, link
+from pyburn.ops.matrices.recorded import Backward, link, precise
 
 __all__ = ["eigh", "eigvalsh", "svd", "svdvals"]
 
@@ -26,6 +26,7 @@ def _gaps(values: Tensor) -> Tensor:
     return gaps + eye_like(values, values.shape[-1])
 
 
+@precise
 def _svd_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (u, s, v), (grad_u, grad_s, grad_v) = context.saved, context.grads
     size = s.shape[-1]
@@ -130,6 +131,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
     return write_out(out, raw_svd("linalg.svdvals", A, 0)[1])
 
 
+@precise
 def _eigh_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (values, vectors), (grad_values, grad_vectors) = context.saved, context.grads
     inner: Tensor | None = None if grad_values is None else diag_embed(grad_values)
