@@ -23,6 +23,8 @@ class SparseTensor(Tensor):
     """
 
     _stored: Tensor
+    # The methods below answer for themselves; results are no sparse tensors unless they say so.
+    __torch_function__: Any = None
 
     @classmethod
     def _shell(cls, stored: Tensor, size: Sequence[int]) -> Any:
@@ -490,6 +492,7 @@ _KEPT |= {"float", "double", "half", "bfloat16", "int", "long", "short", "bool",
 _CASTS = ("float", "double", "half", "bfloat16", "int", "long", "short", "bool")
 _PLAIN = {"__class__", "__new__", "__init__", "__getattribute__", "__setattr__", "__delattr__", "__dir__", "__doc__"}
 _PLAIN |= {"__init_subclass__", "__subclasshook__", "__sizeof__", "__str__", "__format__", "__reduce__", "__len__"}
+_PLAIN |= {"__torch_function__", "_make_subclass"}
 _PLAIN |= {"__dict__", "__module__", "__weakref__", "__slots__", "__getstate__", "__array_priority__", "__hash__"}
 
 
