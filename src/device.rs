@@ -172,7 +172,7 @@ fn choose() -> Result<Device> {
             device.burn()?;
             (device, "PYBURN_DEVICE")
         }
-        _ if adapters().first().is_some_and(|adapter| !adapter.software) => {
+        _ if has_gpu_file() && adapters().first().is_some_and(|adapter| !adapter.software) => {
             (Device::Wgpu(0), "a GPU adapter is present")
         }
         _ => (Device::Cpu, "no real GPU adapter was found"),
@@ -180,6 +180,14 @@ fn choose() -> Result<Device> {
     set_default(device);
     announce(device, reason);
     Ok(device)
+}
+
+/// Whether the system shows a GPU at all. Without one a search would only load software drivers, which takes a second
+/// and brings an LLVM into the process that others (triton) do not bear.
+fn has_gpu_file() -> bool {
+    let there = |path: &str| std::path::Path::new(path).exists();
+    !cfg!(target_os = "linux")
+        || ["/dev/dri", "/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg", "/dev/kgsl-3d0"].into_iter().any(there)
 }
 
 /// Says the choice once, through Python's logging so that users can silence it.

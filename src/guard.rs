@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 
 use burn_backend::StreamId;
@@ -21,6 +22,9 @@ thread_local! {
 
 /// A pool that replaces rayon's global one: after `set_num_threads`, and in a forked child, where the global threads are gone.
 static POOL: RwLock<Option<Arc<ThreadPool>>> = RwLock::new(None);
+
+/// Set in a forked child: rayon's global threads are gone there, and even small work must not ask for them.
+static FORKED: AtomicBool = AtomicBool::new(false);
 
 static HOOK: Once = Once::new();
 
@@ -46,6 +50,19 @@ pub fn install() {
 
 /// Runs an engine call; a panic in it becomes a RuntimeError that names `op`.
 pub fn run<T: Send>(op: &str, call: impl FnOnce() -> T + Send) -> Result<T> {
+    if FORKED.load(Ordering::Relaxed) {
+        return in_pool(op, call);
+    }
+    catch_unwind(AssertUnwindSafe(call)).or_else(|payload| error::runtime(panic_text(op, &payload)))
+}
+
+/// As `run`, for work (counted in elements) worth other threads: Python's go on meanwhile, and the pool's may help.
+pub fn heavy<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
+    if work <= DETACH_ABOVE { run(op, call) } else { detached(|| in_pool(op, call)) }
+}
+
+/// Runs an engine call on the chosen pool. Going there and back takes ten microseconds, so small work stays away.
+fn in_pool<T: Send>(op: &str, call: impl FnOnce() -> T + Send) -> Result<T> {
     let pool = POOL.read().clone();
     let caught = match pool {
         None => catch_unwind(AssertUnwindSafe(call)),
@@ -56,11 +73,6 @@ pub fn run<T: Send>(op: &str, call: impl FnOnce() -> T + Send) -> Result<T> {
         }
     };
     caught.or_else(|payload| error::runtime(panic_text(op, &payload)))
-}
-
-/// As `run`, for work worth letting other Python threads go on.
-pub fn heavy<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
-    if work <= DETACH_ABOVE { run(op, call) } else { detached(|| run(op, call)) }
 }
 
 /// Runs `call` without the GIL, whoever holds it now.
@@ -129,8 +141,10 @@ fn set_num_threads(num: isize) -> PyResult<()> {
     if num < 1 {
         return error::runtime(format!("set_num_threads expects a positive integer, got {num}")).map_err(PyErr::from);
     }
-    let pool = build_pool(num as usize)?;
-    *POOL.write() = Some(pool);
+    let threads = num as usize;
+    let as_before = !FORKED.load(Ordering::Relaxed) && threads == rayon::current_num_threads();
+    let pool = if as_before { None } else { Some(build_pool(threads)?) };
+    *POOL.write() = pool;
     Ok(())
 }
 
@@ -145,6 +159,7 @@ pub fn get_num_threads() -> usize {
 #[pyfunction]
 fn _after_fork_in_child() -> PyResult<()> {
     crate::device::forbid_after_fork();
+    FORKED.store(true, Ordering::Relaxed);
     let pool = build_pool(available())?;
     // The parent may have held the lock at the fork; a fresh one cannot be waited for.
     if let Some(mut slot) = POOL.try_write() {

@@ -125,9 +125,10 @@ What differs in the large:
 - **CUDA is not there.** `torch.cuda.is_available()` is False and what it guards is not run. GPUs are reached through
   wgpu: `pyburn.devices()`, `device="wgpu"`.
 - **Files.** `save` writes what `torch.load(weights_only=True)` reads, and `load` reads `.pt` and `.pth` files, new
-  and old, without executing anything in them, whatever `weights_only` says. A whole Module is not saved, and not
-  read: use its `state_dict()`. Tensors, numbers, text, containers, numpy values, `argparse.Namespace` and paths are;
-  other classes must be named by `serialization.add_safe_globals`. Tensors on a GPU are written as CPU tensors.
+  and old, without executing anything in them, whatever `weights_only` says: tensors, numbers, text, containers, numpy
+  values, `argparse.Namespace` and paths. A whole Module that pyburn saved comes back with `weights_only=False` when the
+  program has its class; one that torch saved does not: use its `state_dict()`. Other classes must be named by
+  `serialization.add_safe_globals`. Tensors on a GPU are written as CPU tensors.
 - **Compilers.** `jit.script`, `compile` and their marks give back what they are given, which Python runs. Tracing,
   `fx`, `export`, TorchScript files and C++ extensions raise when they are really used; importing them does not.
 - **Precision.** `autocast("cpu")` and `autocast("wgpu")` compute by torch's lists in bfloat16 or float16.

@@ -10,7 +10,9 @@ pub mod view;
 
 use std::cell::Cell;
 use std::sync::Weak;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use smallvec::SmallVec;
 
 use crate::error::{self, Result};
@@ -42,6 +44,38 @@ pub struct LeafHooks {
     pub post: Vec<(u64, pyo3::Py<pyo3::PyAny>)>,
 }
 
+/// A tensor's `Meta` behind its lock. Most tensors never enter a graph, and need no lock to say so.
+#[derive(Default)]
+pub struct MetaCell {
+    used: AtomicBool,
+    meta: RwLock<Meta>,
+}
+
+impl MetaCell {
+    /// Whether anything was ever written here.
+    pub fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    pub fn read_recursive(&self) -> RwLockReadGuard<'_, Meta> {
+        self.meta.read_recursive()
+    }
+
+    pub fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, Meta>> {
+        self.meta.try_read_recursive()
+    }
+
+    pub fn write(&self) -> RwLockWriteGuard<'_, Meta> {
+        self.used.store(true, Ordering::Relaxed);
+        self.meta.write()
+    }
+
+    pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, Meta>> {
+        self.used.store(true, Ordering::Relaxed);
+        self.meta.try_write()
+    }
+}
+
 thread_local! {
     static GRAD_MODE: Cell<bool> = const { Cell::new(true) };
     static INFERENCE: Cell<bool> = const { Cell::new(false) };
@@ -71,6 +105,9 @@ impl Drop for ModeGuard {
 
 impl Tensor {
     pub fn requires_grad(&self) -> bool {
+        if !self.meta().is_used() {
+            return false;
+        }
         let meta = self.meta().read_recursive();
         if meta.requires_grad || meta.grad_fn.is_some() {
             return true;
@@ -88,6 +125,9 @@ impl Tensor {
 
     /// Where a gradient for this tensor goes: its `grad_fn`, or for a leaf its accumulator.
     pub fn edge(&self) -> Option<Edge> {
+        if !self.meta().is_used() {
+            return None;
+        }
         if self.is_stale_view() {
             view::regenerate(self);
         }

@@ -254,8 +254,11 @@ impl Record {
         if !grad_enabled() {
             return None;
         }
+        if !inputs.iter().any(|input| input.meta().is_used()) {
+            return None;
+        }
         let edges: SmallVec<[Option<Edge>; 2]> =
-            inputs.iter().map(|input| if input.dtype().is_differentiable() { input.edge() } else { None }).collect();
+            inputs.iter().map(|input| input.edge().filter(|_| input.dtype().is_differentiable())).collect();
         if edges.iter().all(Option::is_none) {
             return None;
         }

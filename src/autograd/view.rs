@@ -27,6 +27,9 @@ pub struct ViewOf {
 impl Tensor {
     /// Whether somebody wrote to the shared memory since this view's `grad_fn` was made.
     pub fn is_stale_view(&self) -> bool {
+        if !self.meta().is_used() {
+            return false;
+        }
         match &self.meta().read_recursive().view {
             Some(view) => view.seen != self.version(),
             None => false,
@@ -35,6 +38,9 @@ impl Tensor {
 
     /// The tensor whose history a write to this one changes.
     pub fn base(&self) -> Option<Tensor> {
+        if !self.meta().is_used() {
+            return None;
+        }
         self.meta().read_recursive().view.as_ref().map(|view| view.base.clone())
     }
 }

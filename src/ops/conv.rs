@@ -163,7 +163,7 @@ fn engine<const N: usize>(
     let Ok(values) = <[DispatchTensor; N]>::try_from(values) else {
         return error::runtime(format!("{op}: an input was lost"));
     };
-    let out = Tensor::from_prim(guard::detached(|| guard::run(op, move || call(values)))?, dtype, device)?;
+    let out = Tensor::from_prim(guard::heavy(op, usize::MAX, move || call(values))?, dtype, device)?;
     if flat { movement::squeeze(&out, &[2]) } else { Ok(out) }
 }
 

@@ -49,7 +49,7 @@ pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
     shape[dim] = total;
     checked_numel(&shape)?;
     let out = if device.is_cpu() {
-        let out = Tensor::uninit(&shape, dtype)?;
+        let (out, _) = Tensor::uninit_with_pointer(&shape, dtype)?;
         for (part, &(start, length)) in parts.iter().zip(&starts) {
             out.alias(out.geometry().slice(dim, start, length, 1)).write(part)?;
         }

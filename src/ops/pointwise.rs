@@ -172,9 +172,6 @@ fn direct<const N: usize>(
     call: &Call<'_, N>,
     kernel: &impl Fn(&[usize], Strided<'_>, [Strided<'_>; N]) -> Result<()>,
 ) -> Result<Option<Tensor>> {
-    if call.into.is_some() {
-        return Ok(None);
-    }
     let cores = call.args.map(|arg| arg.tensor().map(Tensor::core));
     let Some(first) = cores.iter().flatten().next() else { return Ok(None) };
     let geometry = &first.geometry;
@@ -182,8 +179,14 @@ fn direct<const N: usize>(
     if numel > guard::DETACH_ABOVE {
         return Ok(None);
     }
+    let target = call.into.map(Tensor::core);
+    if let Some(target) = &target
+        && !(target.dtype == call.out && target.geometry.shape == geometry.shape && target.geometry.is_contiguous())
+    {
+        return Ok(None);
+    }
     let mut views = [Strided { pointer: std::ptr::null_mut(), strides: &UNIT, offset: 0 }; N];
-    let mut numbers = [[0; NUMBER]; N];
+    let mut numbers = [[0; 16]; N];
     for (index, core) in cores.iter().enumerate() {
         match (core, call.args[index]) {
             (Some(core), _) => {
@@ -191,7 +194,11 @@ fn direct<const N: usize>(
                 let plain = core.dtype == call.dtypes[index]
                     && core.geometry.shape == geometry.shape
                     && core.geometry.is_contiguous();
-                if !plain {
+                // An operand that overlaps the target elsewhere would be read half overwritten.
+                let apart = target.as_ref().is_none_or(|target| {
+                    target.storage.address() != core.storage.address() || target.geometry.offset == core.geometry.offset
+                });
+                if !plain || !apart {
                     return Ok(None);
                 }
                 views[index].pointer = buffer.pointer();
@@ -209,8 +216,35 @@ fn direct<const N: usize>(
             view.pointer = numbers[index].as_mut_ptr();
         }
     }
-    let (out, pointer) = Tensor::uninit_with_pointer(&geometry.shape, call.out)?;
-    kernel(&[numel], Strided { pointer, strides: &UNIT, offset: 0 }, views)?;
+    let (out, pointer, offset) = match (call.into, &target) {
+        (Some(into), Some(target)) => (into.clone(), pointer(target)?, target.geometry.offset),
+        _ => {
+            let (out, pointer) = Tensor::uninit_with_pointer(&geometry.shape, call.out)?;
+            (out, pointer, 0)
+        }
+    };
+    kernel(&[numel], Strided { pointer, strides: &UNIT, offset }, views)?;
+    Ok(Some(out))
+}
+
+/// The commonest call of all, two small float tensors of one dtype and shape, with a single look at each.
+pub fn alike(
+    a: &Tensor,
+    b: &Tensor,
+    kernel: impl FnOnce(DType, &[usize], Strided<'_>, [Strided<'_>; 2]) -> Result<()>,
+) -> Result<Option<Tensor>> {
+    let (a, b) = (a.core(), b.core());
+    let (Data::Cpu(left), Data::Cpu(right)) = (a.storage.data(), b.storage.data()) else { return Ok(None) };
+    let geometry = &a.geometry;
+    let same = a.dtype == b.dtype && a.dtype.is_float() && geometry.shape == b.geometry.shape;
+    let numel = geometry.numel();
+    if !same || numel > guard::DETACH_ABOVE || !geometry.is_contiguous() || !b.geometry.is_contiguous() {
+        return Ok(None);
+    }
+    let (out, pointer) = Tensor::uninit_with_pointer(&geometry.shape, a.dtype)?;
+    let view = |pointer, offset| Strided { pointer, strides: &UNIT, offset };
+    let operands = [view(left.pointer(), geometry.offset), view(right.pointer(), b.geometry.offset)];
+    kernel(a.dtype, &[numel], view(pointer, 0), operands)?;
     Ok(Some(out))
 }
 

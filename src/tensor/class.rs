@@ -44,6 +44,8 @@ pub fn sizes(op: &str, args: &Bound<'_, PyTuple>) -> PyResult<Vec<isize>> {
 }
 
 static SIZE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+/// `tuple.__new__`, which makes a Size without a call of Python code.
+static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// Tells the core which class `x.shape` is made of.
 #[pyfunction]
@@ -55,7 +57,12 @@ fn _set_size_class(py: Python<'_>, class: Py<PyAny>) {
 fn size_object<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
     let tuple = PyTuple::new(py, shape)?;
     match SIZE.get(py) {
-        Some(class) => class.bind(py).call1((tuple,)),
+        Some(class) => {
+            let new = NEW.get_or_try_init(py, || {
+                py.get_type::<PyTuple>().getattr(pyo3::intern!(py, "__new__")).map(Bound::unbind)
+            })?;
+            new.bind(py).call1((class, tuple))
+        }
         None => Ok(tuple.into_any()),
     }
 }

@@ -91,7 +91,7 @@ impl Geometry {
 
     /// Whether one memory location stands for several elements, which makes writing ambiguous.
     pub fn overlaps_itself(&self) -> bool {
-        if self.numel() <= 1 {
+        if self.is_contiguous() {
             return false;
         }
         let mut dims: SmallVec<[(usize, usize); 6]> = self

@@ -21,7 +21,7 @@ use burn_flex::{FlexTensor, Layout};
 use burn_std::Shape;
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use crate::autograd::Meta;
+use crate::autograd::MetaCell;
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
@@ -36,7 +36,7 @@ pub struct Tensor(Arc<Inner>);
 
 pub struct Inner {
     core: RwLock<Core>,
-    meta: RwLock<Meta>,
+    meta: MetaCell,
     face: identity::Face,
 }
 
@@ -54,8 +54,7 @@ impl Tensor {
     }
 
     pub fn from_core(core: Core) -> Self {
-        let (core, meta) = (RwLock::new(core), RwLock::new(Meta::default()));
-        Self(Arc::new(Inner { core, meta, face: identity::Face::default() }))
+        Self(Arc::new(Inner { core: RwLock::new(core), meta: MetaCell::default(), face: identity::Face::default() }))
     }
 
     pub fn core(&self) -> RwLockReadGuard<'_, Core> {
@@ -68,7 +67,7 @@ impl Tensor {
         *self.0.core.write() = core;
     }
 
-    pub fn meta(&self) -> &RwLock<Meta> {
+    pub fn meta(&self) -> &MetaCell {
         &self.0.meta
     }
 
@@ -259,7 +258,7 @@ impl Tensor {
     /// A copy with another element type, outside the graph.
     pub fn converted(&self, dtype: DType) -> Result<Self> {
         if self.device().is_cpu() {
-            let out = Self::uninit(&self.shape(), dtype)?;
+            let (out, _) = Self::uninit_with_pointer(&self.shape(), dtype)?;
             out.write_cpu(self)?;
             return Ok(out);
         }
@@ -271,7 +270,7 @@ impl Tensor {
         Self::from_prim_shaped(value, dtype, self.device(), &self.shape())
     }
 
-    /// CPU memory for a result that is about to be written whole.
+    /// CPU memory for a result, zero until it is written.
     pub fn uninit(shape: &[usize], dtype: DType) -> Result<Self> {
         let numel = geometry::checked_numel(shape)?;
         crate::check::allocation(numel.saturating_mul(dtype.size()))?;
@@ -279,9 +278,10 @@ impl Tensor {
         Ok(Self::new(Storage::cpu(buffer), Geometry::contiguous(shape), dtype))
     }
 
-    /// As `uninit`, with the address of the first element, for kernels that are called often.
+    /// CPU memory for a result that is about to be written whole, with the address of its first element.
     pub fn uninit_with_pointer(shape: &[usize], dtype: DType) -> Result<(Self, *mut u8)> {
         let numel = geometry::checked_numel(shape)?;
+        crate::check::allocation(numel.saturating_mul(dtype.size()))?;
         let buffer = Buffer::uninit(numel * dtype.size())?;
         let pointer = buffer.pointer();
         Ok((Self::new(Storage::cpu(buffer), Geometry::contiguous(shape), dtype), pointer))
@@ -321,7 +321,7 @@ impl Tensor {
 
     /// A copy that is made even when source and target are the same memory.
     fn copied_apart(&self) -> Result<Self> {
-        let out = Self::uninit(&self.shape(), self.dtype())?;
+        let (out, _) = Self::uninit_with_pointer(&self.shape(), self.dtype())?;
         out.write_cpu(self)?;
         Ok(out)
     }

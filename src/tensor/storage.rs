@@ -41,12 +41,21 @@ pub struct Buffer {
 
 /// Who allocated the memory.
 enum Origin {
-    /// Ours: a single small allocation; what burn sees of it is made when burn first asks.
+    /// Ours; what burn sees of it is made when burn first asks.
     Own {
-        memory: Arc<[MaybeUninit<u128>]>,
+        memory: Memory,
         lent: OnceLock<Arc<Bytes>>,
     },
     Burn(Arc<Bytes>),
+}
+
+/// Memory that nobody has written to yet, aligned for every element type.
+#[derive(Clone)]
+enum Memory {
+    /// One allocation together with its count, which is what makes tiny results cheap.
+    Small(Arc<[MaybeUninit<u128>]>),
+    /// An allocation of its own, which may fail.
+    Large(Arc<Vec<MaybeUninit<u128>>>),
 }
 
 /// Bytes up to which a result is one allocation that cannot fail gracefully.
@@ -92,13 +101,21 @@ impl Buffer {
 
     /// Memory for a result that is about to be written whole.
     pub fn uninit(length: usize) -> Result<Self> {
-        if length > SMALL {
-            return Self::zeroed(length);
-        }
-        let mut memory = Arc::<[u128]>::new_uninit_slice(length.div_ceil(size_of::<u128>()).max(1));
-        let pointer = match Arc::get_mut(&mut memory) {
-            Some(unique) => unique.as_mut_ptr().cast(),
-            None => return error::runtime("a fresh allocation is already shared"),
+        let words = length.div_ceil(size_of::<u128>()).max(1);
+        let (memory, pointer) = if length > SMALL {
+            let mut memory: Vec<MaybeUninit<u128>> = Vec::new();
+            if memory.try_reserve_exact(words).is_err() {
+                return error::memory(format!("cannot allocate {length} bytes; use a smaller shape or dtype"));
+            }
+            let pointer = memory.as_mut_ptr().cast();
+            (Memory::Large(Arc::new(memory)), pointer)
+        } else {
+            let mut memory = Arc::<[u128]>::new_uninit_slice(words);
+            let Some(unique) = Arc::get_mut(&mut memory) else {
+                return error::runtime("a fresh allocation is already shared");
+            };
+            let pointer = unique.as_mut_ptr().cast();
+            (Memory::Small(memory), pointer)
         };
         Ok(Self { origin: Origin::Own { memory, lent: OnceLock::new() }, pointer, length, foreign: false })
     }
@@ -130,7 +147,10 @@ impl Buffer {
         match &self.origin {
             Origin::Burn(bytes) => bytes,
             Origin::Own { memory, lent } => lent.get_or_init(|| {
-                let owner = Box::new(memory.clone());
+                let owner: Box<dyn std::any::Any + Send + Sync> = match memory.clone() {
+                    Memory::Small(memory) => Box::new(memory),
+                    Memory::Large(memory) => Box::new(memory),
+                };
                 let controller = Foreign { pointer: self.pointer, length: self.length, _owner: owner };
                 // SAFETY: the kernel that asked for the memory has written it; `owner` keeps it alive.
                 Arc::new(unsafe { Bytes::from_controller(Box::new(controller), self.length) })

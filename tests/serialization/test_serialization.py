@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import pathlib
+import pickle
 import warnings
 import zipfile
 from collections import Counter, OrderedDict, defaultdict
@@ -214,8 +215,8 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.pt"
     pyburn.save({"w": 1}, path)
     before = path.read_bytes()
-    with pytest.raises(TypeError, match=r"\['model'\] is a whole pyburn.nn.linear.Linear.*state_dict"):
-        pyburn.save({"model": pyburn.nn.Linear(1, 1)}, path)
+    with pytest.raises(TypeError, match=r"\['optimizer'\] is a whole pyburn.optim.sgd.SGD.*state_dict"):
+        pyburn.save({"optimizer": pyburn.optim.SGD([pyburn.ones(1)], lr=1)}, path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
@@ -300,4 +301,97 @@ def test_a_whole_model_of_torch_is_refused():
         torch.save(torch.nn.Linear(1, 1), file)
     file.seek(0)
     with pytest.raises(Exception, match=r"torch.nn.modules.linear.Linear.*state_dict"):
+        pyburn.load(file, weights_only=False)
+
+
+class Net(pyburn.nn.Module):
+    made = 0
+
+    class Block(pyburn.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = pyburn.nn.Parameter(pyburn.full((3,), 2.0))
+
+        def forward(self, x):
+            return x * self.scale
+
+    def __init__(self):
+        super().__init__()
+        Net.made += 1
+        self.layers = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3), pyburn.nn.BatchNorm1d(3), Net.Block())
+        self.tied = self.layers[0].weight
+        self.activation = pyburn.nn.functional.relu
+        self.sizes = {"in": 2, "path": [1, (2, 3)]}
+
+    def forward(self, x):
+        return self.activation(self.layers(x)) + self.tied.sum()
+
+    def __setstate__(self, state):
+        raise AssertionError("no method of a class is called")
+
+
+def test_whole_modules_come_back_without_a_call():
+    model = Net().eval()
+    file = io.BytesIO()
+    pyburn.save({"model": model, "epoch": 2}, file)
+    before = Net.made
+    file.seek(0)
+    read = pyburn.load(file, weights_only=False)["model"]
+    assert type(read) is Net and Net.made == before and not read.training and read.sizes == model.sizes
+    assert pyburn.equal(read(pyburn.ones(2, 2)), model(pyburn.ones(2, 2)))
+    assert read.tied is read.layers[0].weight and read.tied is not model.tied
+    read(pyburn.ones(2, 2)).sum().backward()
+    assert read.tied.grad is not None
+    file.seek(0)
+    with pytest.raises(Exception, match="weights_only=False"):
+        pyburn.load(file)
+
+
+def test_layers_of_all_kinds_come_back():
+    layers = [
+        pyburn.nn.LSTM(2, 3, bidirectional=True),
+        pyburn.nn.MultiheadAttention(4, 2),
+        pyburn.nn.TransformerEncoderLayer(4, 2, 8),
+        pyburn.nn.Embedding(3, 2, padding_idx=0),
+        pyburn.nn.ModuleDict({"a": pyburn.nn.Conv2d(1, 2, 3), "b": pyburn.nn.Dropout(0.1)}),
+        pyburn.nn.ParameterList([pyburn.nn.Parameter(pyburn.ones(1))]),
+    ]
+    file = io.BytesIO()
+    pyburn.save(layers, file)
+    file.seek(0)
+    for ours, read in zip(layers, pyburn.load(file, weights_only=False), strict=True):
+        assert repr(ours) == repr(read)
+        for (name, value), (other, copy) in zip(ours.state_dict().items(), read.state_dict().items(), strict=True):
+            assert name == other and pyburn.equal(value, copy)
+
+
+def test_classes_that_cannot_be_found_by_name_are_not_saved():
+    class Local(pyburn.nn.Module):
+        pass
+
+    with pytest.raises(TypeError, match="cannot be found by its name"):
+        pyburn.save(Local(), io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os system",
+        "builtins eval",
+        "pyburn.hub load",
+        "pyburn.serialization load",
+        "pyburn.nn.module Module.apply",
+        "no_such_module Net",
+        "torch.nn.modules.linear Linear",
+        "pyburn.nn.functional relu",
+        "pyburn.nn.linear Linear",
+    ],
+)
+def test_names_are_not_called_even_where_modules_are_allowed(name):
+    module, _, attribute = name.partition(" ")
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", f"\x80\x02c{module}\n{attribute}\n)R.".encode("latin1"))
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError):
         pyburn.load(file, weights_only=False)

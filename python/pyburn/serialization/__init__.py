@@ -41,7 +41,7 @@ def save(
 
     Tensors that share memory share it in the file, with their strides. What can be saved: tensors and parameters,
     numbers, text, bytes, None, lists, tuples, dicts, sets, Size, dtype, device, numpy's arrays and numbers,
-    argparse.Namespace and paths, nested in any way.
+    argparse.Namespace and paths, nested in any way, and whole modules, for pyburn's `load(weights_only=False)`.
 
     Args:
         obj: What to save; for a model its `state_dict()`.
@@ -51,11 +51,12 @@ def save(
         _use_new_zipfile_serialization: Accepted; the file is always the archive of torch 1.6 and later.
 
     Raises:
-        TypeError: A part of the object is of a class that only code could rebuild, such as a whole Module.
+        TypeError: A part of the object is of a class that only code could rebuild.
 
     Differs from torch:
-        A whole Module raises, since reading it back would run code: save its `state_dict()`. Tensors on a GPU are
-        written as CPU tensors, which any torch can read; `load(..., map_location=...)` puts them back.
+        A whole Module is written with the name of its pyburn class, which torch cannot read: for torch save its
+        `state_dict()`. Tensors on a GPU are written as CPU tensors, which any torch can read;
+        `load(..., map_location=...)` puts them back.
 
     Example:
         >>> import io, pyburn
@@ -92,7 +93,8 @@ def load(
         map_location: Where tensors go: a device, a dict from saved to wanted places, or a function of a storage and
             its saved place. None puts them where they were.
         pickle_module: Accepted for torch's sake; the reader is pyburn's own.
-        weights_only: Accepted; both choices read the same, safely. Other classes than tensors and containers need
+        weights_only: False also reads whole modules, of classes that the program itself has imported: an empty
+            object is made and its attributes are set, and none of its methods is called. Other classes need
             `add_safe_globals`.
         mmap: Accepted; the file is read.
         **pickle_load_args: Accepted; text of Python 2 is read as utf-8.
@@ -103,20 +105,21 @@ def load(
         FileNotFoundError: There is no such file.
 
     Differs from torch:
-        `weights_only=False` executes nothing either. Files of torch before 0.1.10 (tar) are not read.
+        `weights_only=False` executes nothing either; whole modules that torch itself saved are not read. Files of torch
+        before 0.1.10 (tar) are not read.
     """
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
-            return _load(file, map_location)
+            return _load(file, map_location, weights_only)
     if not hasattr(f, "seek") or not hasattr(f, "read"):
         raise AttributeError(
             f"You can only torch.load from a file that is seekable, but got {type(f).__name__}. Please pre-load the "
             "data into a buffer like io.BytesIO and try to load from it instead."
         )
-    return _load(f, map_location)
+    return _load(f, map_location, weights_only)
 
 
-def _load(file: IO[bytes], map_location: MapLocation) -> Any:
+def _load(file: IO[bytes], map_location: MapLocation, weights_only: bool | None) -> Any:
     begin = file.tell()
     size = file.seek(0, os.SEEK_END)
     file.seek(begin)
@@ -128,10 +131,11 @@ def _load(file: IO[bytes], map_location: MapLocation) -> Any:
     def place(location: str, data: bytearray) -> Any:
         return _device_for(location, map_location, data)
 
+    find = _allowed.find_with_modules if weights_only is False else _allowed.find
     if head == b"PK\x03\x04":
-        return _archive.load_zip(file, size, place)
+        return _archive.load_zip(file, size, place, find)
     if head[:1] == b"\x80":
-        return _archive.load_legacy(file, size, place)
+        return _archive.load_legacy(file, size, place, find)
     raise UnpicklingError(
         "load: the file is neither an archive nor a pickle of torch.save (it may be a tar file of torch before 0.1.10, "
         "which torch can save again, or a .safetensors file, which pyburn.safetensors.load_file reads)."

@@ -15,8 +15,9 @@ from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn.nn.module import Module
 from pyburn.nn.parameter import Buffer, Parameter
-from pyburn.serialization import _numpy
+from pyburn.serialization import _modules, _numpy
 from pyburn.serialization._storages import DTYPES, NAMED_DTYPES, StorageType, rebuild_tensor, size_of
 
 # Classes that the program itself has declared safe, by their full names.
@@ -199,6 +200,16 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 _RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg", "numpy.core.multiarray": "numpy._core.multiarray"}
 
 
+def find_with_modules(module: str, name: str) -> Any:
+    """As `find`; also classes of modules that the program has imported, and pyburn's functions.
+
+    Raises:
+        UnpicklingError: It is neither.
+    """
+    found = _modules.find(module, name)
+    return find(module, name) if found is None else found
+
+
 def find(module: str, name: str) -> Any:
     """What the name stands for.
 
@@ -223,9 +234,9 @@ def find(module: str, name: str) -> Any:
 def _not_allowed(full: str) -> str:
     if full.startswith(("torch.nn.", "pyburn.nn.")) or not full.startswith(("torch.", "builtins.", "os.", "posix.")):
         hint = (
-            "A file of whole objects runs their code when it is read, so pyburn reads values only: save "
-            "model.state_dict() and load it into a model that your program builds, or, for a class of your own that "
-            "you trust, call pyburn.serialization.add_safe_globals([TheClass]) first."
+            "Save model.state_dict() and load it into a model that your program builds; for a whole module of a class "
+            "that your program has imported use weights_only=False, and for another class that you trust call "
+            "pyburn.serialization.add_safe_globals([TheClass]) first."
         )
     else:
         hint = "No checkpoint of tensors needs it."
@@ -242,6 +253,8 @@ def build(target: Any, state: Any) -> None:
         return
     if isinstance(target, argparse.Namespace) and isinstance(state, dict):
         vars(target).update({key: value for key, value in state.items() if isinstance(key, str)})
+    elif isinstance(target, Module) and isinstance(state, dict) and all(isinstance(key, str) for key in state):
+        Module.__setstate__(target, state)
     elif any(isinstance(kind, type) and type(target) is kind for kind in USER.values()):
         if hasattr(target, "__setstate__"):
             target.__setstate__(state)

@@ -23,6 +23,8 @@ _LEGACY_VERSION = 1001
 
 # Gives the device for a storage that was saved on the named one.
 Place = Callable[[str, bytearray], Any]
+# Gives what a global name stands for.
+Find = Callable[[str, str], Any]
 
 
 def _no_persistent(value: Any) -> Any:
@@ -89,7 +91,7 @@ class _Zip:
         return data
 
 
-def load_zip(file: IO[bytes], size: int, place: Place) -> Any:
+def load_zip(file: IO[bytes], size: int, place: Place, find: Find = _allowed.find) -> Any:
     """The object in an archive."""
     try:
         with zipfile.ZipFile(file) as archive:
@@ -107,7 +109,7 @@ def load_zip(file: IO[bytes], size: int, place: Place) -> Any:
             if f"{roots[0]}/byteorder" in names and storages.read("byteorder", 16) != b"little":
                 raise RuntimeError("load: the file is of a big-endian machine; save it again on an ordinary one.")
             data = bytes(storages.read("data.pkl", min(size, _MAX_PICKLE)))
-            return Unpickler(Source(io.BytesIO(data), len(data)), _allowed.find, storages, _allowed.build).load()
+            return Unpickler(Source(io.BytesIO(data), len(data)), find, storages, _allowed.build).load()
     except (
         zipfile.BadZipFile,
         EOFError,
@@ -145,7 +147,7 @@ class _Rows:
         return Storage(self.memories[key], kind.dtype, offset)
 
 
-def load_legacy(file: IO[bytes], size: int, place: Place) -> Any:
+def load_legacy(file: IO[bytes], size: int, place: Place, find: Find = _allowed.find) -> Any:
     """The object in a file of torch before 1.6: five pickles in a row, then the storages' values.
 
     The object's pickle is read twice, since it stands before the values: first to learn which storages there are.
@@ -162,7 +164,7 @@ def load_legacy(file: IO[bytes], size: int, place: Place) -> Any:
         raise RuntimeError("load: the file is of a big-endian machine; save it again on an ordinary one.")
     begin = file.tell()
     first = _Rows(None, place)
-    Unpickler(source, _allowed.find, first, _allowed.build).load()
+    Unpickler(source, find, first, _allowed.build).load()
     keys = plain()
     if not isinstance(keys, list) or set(keys) != set(first.known) or len(keys) != len(first.known):
         raise UnpicklingError("load: the list of storages differs from those in use; the file is damaged.")
@@ -175,7 +177,7 @@ def load_legacy(file: IO[bytes], size: int, place: Place) -> Any:
         data = bytearray(source.take(length * kind.dtype.itemsize))
         memories[key] = Memory(data, place(location, data))
     file.seek(begin)
-    return Unpickler(source, _allowed.find, _Rows(memories, place), _allowed.build).load()
+    return Unpickler(source, find, _Rows(memories, place), _allowed.build).load()
 
 
 def save_zip(value: Any, file: IO[bytes]) -> None:

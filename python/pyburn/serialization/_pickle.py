@@ -13,7 +13,9 @@ from typing import Any
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._size import Size
+from pyburn.nn.module import Module
 from pyburn.nn.parameter import Parameter
+from pyburn.serialization import _modules
 from pyburn.serialization._storages import STORAGES
 
 
@@ -50,6 +52,10 @@ class Pickler:
         elif isinstance(value, pathlib.PurePath):
             self._call("pathlib", type(value).__name__, tuple(value.parts), path)
             self._remember(("id", id(value)), value)
+        elif isinstance(value, Module):
+            _write_module(self, value, path)
+        elif callable(value) and _modules.is_function_of_pyburn(value):
+            self._global(value.__module__, value.__qualname__)
         elif type(value).__module__ == "numpy":
             _write_numpy(self, value, path)
         else:
@@ -238,6 +244,21 @@ def _write_namespace(self: Pickler, value: argparse.Namespace, path: str) -> Non
     self.parts.append(b")\x81")
     self._remember(("id", id(value)), value)
     self._write(dict(vars(value)), path)
+    self.parts.append(b"b")
+
+
+def _write_module(self: Pickler, value: Module, path: str) -> None:
+    """The name of the class and the attributes; the class itself must be there when the file is read."""
+    kind = type(value)
+    if _modules.loaded(kind.__module__, kind.__qualname__) is not kind:
+        raise TypeError(
+            f"save: the {kind.__qualname__}{' at ' + path if path else ''} is of a class that cannot be found by its "
+            "name; save its .state_dict()."
+        )
+    self._global(kind.__module__, kind.__qualname__)
+    self.parts.append(b")\x81")
+    self._remember(("id", id(value)), value)
+    self._write(dict(vars(value)), f"{path}.{kind.__name__}")
     self.parts.append(b"b")
 
 
