@@ -375,7 +375,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
     Example:
         >>> import pyburn
-        >>> pyburn.ops.linalg.multi_dot([pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3)])
+        >>> pyburn.linalg.multi_dot([pyburn.ones(2), pyburn.ones(2, 3), pyburn.ones(3)])
         tensor(6.)
     """
     if len(tensors) < 2:

@@ -78,7 +78,7 @@ def ldl_factor(
     Example:
         >>> import pyburn
         >>> pyburn.linalg.ldl_factor(pyburn.tensor([[2.0, 1.0], [1.0, 2.5]])).LD
-        tensor([[2.0000, 1.0000],
+        tensor([[2.0000, 0.0000],
                 [0.5000, 2.0000]])
     """
     packed, pivots, _ = _factored("linalg.ldl_factor", A, True)
