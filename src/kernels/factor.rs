@@ -18,7 +18,6 @@ use faer::{Conj, MatMut, MatRef, Par};
 pub trait Real: RealField + Copy + Send + Sync {
     fn finite(self) -> bool;
     fn magnitude(self) -> Self;
-    fn root(self) -> Self;
 }
 
 macro_rules! real {
@@ -29,9 +28,6 @@ macro_rules! real {
             }
             fn magnitude(self) -> Self {
                 self.abs()
-            }
-            fn root(self) -> Self {
-                self.sqrt()
             }
         }
     )+ };
@@ -179,59 +175,90 @@ pub fn qr<T: Real>(mut a: MatMut<'_, T>, tau: &mut [T], q: Option<MatMut<'_, T>>
     }
 }
 
+/// Brings values near the ends of float64's range to its middle, by a power of two; returns what undoes it.
+fn rescale(mut a: MatMut<'_, f64>) -> f64 {
+    let columns = 0..a.ncols();
+    let largest = columns.clone().flat_map(|j| (0..a.nrows()).map(move |i| (i, j)));
+    let largest = largest.fold(0.0f64, |most, at| most.max(a[at].abs()));
+    let exponent = largest.log2().floor().clamp(-1000.0, 1000.0);
+    if largest == 0.0 || !largest.is_finite() || exponent.abs() < 300.0 {
+        return 1.0;
+    }
+    let factor = (-exponent).exp2();
+    for j in columns {
+        for i in 0..a.nrows() {
+            a[(i, j)] *= factor;
+        }
+    }
+    exponent.exp2()
+}
+
 /// Singular values in `s`, from the greatest down, and the singular vectors as columns; returns 0 or an error code.
-pub fn svd<T: Real>(a: MatRef<'_, T>, s: &mut [T], vectors: Option<(MatMut<'_, T>, MatMut<'_, T>)>) -> i32 {
-    if !all_finite(a) {
+pub fn svd(mut a: MatMut<'_, f64>, s: &mut [f64], vectors: Option<(MatMut<'_, f64>, MatMut<'_, f64>)>) -> i32 {
+    if !all_finite(a.rb()) {
         return NOT_FINITE;
     }
+    let scale = rescale(a.rb_mut());
+    let a = a.rb();
     let (m, n) = a.shape();
-    let kind = |matrix: &MatMut<'_, T>| {
+    let kind = |matrix: &MatMut<'_, f64>| {
         if matrix.ncols() == m.min(n) { ComputeSvdVectors::Thin } else { ComputeSvdVectors::Full }
     };
     let (left, right) =
         vectors.as_ref().map_or((ComputeSvdVectors::No, ComputeSvdVectors::No), |(u, v)| (kind(u), kind(v)));
     let params = Default::default();
-    let mut memory = buffer(svd::svd_scratch::<T>(m, n, left, right, Par::Seq, params));
+    let mut memory = buffer(svd::svd_scratch::<f64>(m, n, left, right, Par::Seq, params));
     let (u, v) = vectors.map_or((None, None), |(u, v)| (Some(u), Some(v)));
     let values = DiagMut::from_slice_mut(s);
     let found = svd::svd(a, values, u, v, Par::Seq, MemStack::new(&mut memory), params);
+    s.iter_mut().for_each(|value| *value *= scale);
     i32::from(found.is_err())
 }
 
 /// Eigenvalues in `w`, from the least up, and the eigenvectors as columns of `v`, of the symmetric matrix whose lower
 /// triangle `a` holds; returns 0 or an error code.
-pub fn eigh<T: Real>(a: MatRef<'_, T>, w: &mut [T], v: Option<MatMut<'_, T>>) -> i32 {
+pub fn eigh(mut a: MatMut<'_, f64>, w: &mut [f64], v: Option<MatMut<'_, f64>>) -> i32 {
     let n = a.nrows();
     if !(0..n).all(|j| (j..n).all(|i| a[(i, j)].finite())) {
         return NOT_FINITE;
     }
+    for j in 1..n {
+        for i in 0..j {
+            a[(i, j)] = 0.0;
+        }
+    }
+    let scale = rescale(a.rb_mut());
+    let a = a.rb();
     let kind = if v.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let params = Default::default();
-    let mut memory = buffer(evd::self_adjoint_evd_scratch::<T>(n, kind, Par::Seq, params));
+    let mut memory = buffer(evd::self_adjoint_evd_scratch::<f64>(n, kind, Par::Seq, params));
     let values = DiagMut::from_slice_mut(w);
     let found = evd::self_adjoint_evd(a, values, v, Par::Seq, MemStack::new(&mut memory), params);
+    w.iter_mut().for_each(|value| *value *= scale);
     i32::from(found.is_err())
 }
 
 /// Eigenvalues as pairs of real and imaginary parts in `w`, and where `v` is not empty the eigenvectors, of length 1,
 /// one after the other as such pairs; returns 0 or an error code.
-pub fn eig<T: Real>(a: MatRef<'_, T>, w: &mut [T], v: &mut [T]) -> i32 {
-    if !all_finite(a) {
+pub fn eig(mut a: MatMut<'_, f64>, w: &mut [f64], v: &mut [f64]) -> i32 {
+    if !all_finite(a.rb()) {
         return NOT_FINITE;
     }
+    let scale = rescale(a.rb_mut());
+    let a = a.rb();
     let n = a.nrows();
-    let (mut re, mut im) = (vec![T::zero_impl(); n], vec![T::zero_impl(); n]);
-    let mut packed = faer::Mat::<T>::zeros(n, if v.is_empty() { 0 } else { n });
+    let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
+    let mut packed = faer::Mat::<f64>::zeros(n, if v.is_empty() { 0 } else { n });
     let kind = if v.is_empty() { ComputeEigenvectors::No } else { ComputeEigenvectors::Yes };
     let params = Default::default();
-    let mut memory = buffer(evd::evd_scratch::<T>(n, ComputeEigenvectors::No, kind, Par::Seq, params));
+    let mut memory = buffer(evd::evd_scratch::<f64>(n, ComputeEigenvectors::No, kind, Par::Seq, params));
     let right = if v.is_empty() { None } else { Some(packed.as_mut()) };
     let (s_re, s_im) = (DiagMut::from_slice_mut(&mut re), DiagMut::from_slice_mut(&mut im));
     if evd::evd_real(a, s_re, s_im, None, right, Par::Seq, MemStack::new(&mut memory), params).is_err() {
         return 1;
     }
     for ((slot, &re), &im) in w.chunks_exact_mut(2).zip(&re).zip(&im) {
-        slot.copy_from_slice(&[re, im]);
+        slot.copy_from_slice(&[re * scale, im * scale]);
     }
     if !v.is_empty() {
         unpack(packed.as_ref(), &im, v);
@@ -240,8 +267,8 @@ pub fn eig<T: Real>(a: MatRef<'_, T>, w: &mut [T], v: &mut [T]) -> i32 {
 }
 
 /// Eigenvectors of length 1 as pairs; two conjugate ones stand as real and imaginary part in neighbouring columns.
-fn unpack<T: Real>(packed: MatRef<'_, T>, im: &[T], v: &mut [T]) {
-    let (n, zero) = (packed.nrows(), T::zero_impl());
+fn unpack(packed: MatRef<'_, f64>, im: &[f64], v: &mut [f64]) {
+    let (n, zero) = (packed.nrows(), 0.0);
     for (j, column) in v.chunks_exact_mut(2 * n).enumerate() {
         let first = if im[j] < zero { j.saturating_sub(1) } else { j };
         for (i, slot) in column.chunks_exact_mut(2).enumerate() {
@@ -249,7 +276,7 @@ fn unpack<T: Real>(packed: MatRef<'_, T>, im: &[T], v: &mut [T]) {
             slot.copy_from_slice(&[packed[(i, first)], if im[j] < zero { -imaginary } else { imaginary }]);
         }
         let square = column.iter().fold(zero, |sum, &x| sum + x * x);
-        let length = square.root();
+        let length = square.sqrt();
         for x in column {
             *x /= length;
         }

@@ -283,7 +283,7 @@ fn _svd(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
             // SAFETY: as in `_lu`.
             unsafe {
                 let vectors = (mode > 0).then(|| (matrix::<f64>(&p, index, m, left), matrix(&q, index, n, right)));
-                let a = matrix::<f64>(&a, index, m, n).into_const();
+                let a = matrix::<f64>(&a, index, m, n);
                 row::<i32>(&i, index, 1)[0] = factor::svd(a, row(&d, index, k), vectors);
             }
         })?;
@@ -306,7 +306,7 @@ fn _eigh(input: Tensor, lower: bool, vectors: bool) -> Result<(Tensor, Tensor, T
         each("eigh", &batch, n * n * n, |index| {
             // SAFETY: as in `_lu`.
             unsafe {
-                let a = matrix::<f64>(&a, index, n, n).into_const();
+                let a = matrix::<f64>(&a, index, n, n);
                 let v = vectors.then(|| matrix::<f64>(&v, index, n, n));
                 row::<i32>(&i, index, 1)[0] = factor::eigh(a, row(&w, index, n), v);
             }
@@ -331,7 +331,7 @@ fn _eig(input: Tensor, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
         each("eig", &batch, n * n * n, |index| {
             // SAFETY: as in `_lu`; a complex number is two reals.
             unsafe {
-                let a = matrix::<f64>(&a, index, n, n).into_const();
+                let a = matrix::<f64>(&a, index, n, n);
                 let v: &mut [f64] = if vectors { row(&v, index, 2 * n * n) } else { &mut [] };
                 row::<i32>(&i, index, 1)[0] = factor::eig(a, row(&w, index, 2 * n), v);
             }

@@ -29,7 +29,7 @@ OPS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 # Each op compiles its own shaders, which a software driver does slowly.
-QUICK = ("inv", "svdvals")
+QUICK = ("inv",)
 CHOICES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in OPS]
 
 

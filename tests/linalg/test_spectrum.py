@@ -64,6 +64,12 @@ def test_repeated_and_extreme_values() -> None:
         check_op(
             lambda lib, a: lib.linalg.eigvalsh(a), scale * np.ones((5, 5)), grad=False, rtol=1e-6, atol=1e-6 * scale
         )
+    # Near the ends of the range faer alone gives wrong values or none.
+    for scale in (1e-310, 1e-308, 1e306):
+        x = pyburn.tensor(scale * np.ones((40, 40)))
+        np.testing.assert_allclose(pyburn.linalg.svdvals(x)[0].item(), 40 * scale, rtol=1e-9)
+        np.testing.assert_allclose(pyburn.linalg.eigvalsh(x)[-1].item(), 40 * scale, rtol=1e-9)
+        np.testing.assert_allclose(pyburn.linalg.eigvals(x).real.amax().item(), 40 * scale, rtol=1e-9)
     check_op(lambda lib, a: lib.linalg.svdvals(a), np.zeros((3, 4)), grad=False)
     check_op(lambda lib, a: lib.linalg.eigvalsh(a), np.zeros((4, 4)), grad=False)
 
