@@ -262,7 +262,8 @@ class ViewsAndWrites(RuleBasedStateMachine):
     def teardown(self):
         self.agree()
         ends = [pair for pair in self.pairs if pair.theirs.requires_grad and not pair.detached]
-        wanted = [leaf for leaf in self.leaves if leaf.theirs.is_leaf and leaf.theirs.requires_grad]
+        usable = [leaf for leaf in self.leaves if attempt(is_usable, torch, leaf.theirs)[1] is None]
+        wanted = [leaf for leaf in usable if leaf.theirs.is_leaf and leaf.theirs.requires_grad]
         if not ends or not wanted:
             return
         weights = [torch.arange(1.0, 1.0 + end.theirs.numel(), dtype=torch.float64).view(end.shape) for end in ends]

@@ -118,9 +118,13 @@ def call(draw: random.Random, names: list[str], functions: list[str]) -> tuple[s
     arguments = [careless(draw) for _ in range(draw.randrange(4))]
     if draw.random() < 0.5:
         name, subject = draw.choice(names), tensor(draw)
-        attribute = getattr(subject, name)
         shown = f"{name}{tuple(arguments)!r} on {tuple(subject.shape)} {subject.dtype}"
-        return shown, lambda: attribute(*arguments) if callable(attribute) else attribute
+
+        def act() -> Any:
+            attribute = getattr(subject, name)
+            return attribute(*arguments) if callable(attribute) else attribute
+
+        return shown, act
     name = draw.choice(functions)
     return f"{name}{tuple(arguments)!r}", lambda: getattr(pyburn.ops, name)(*arguments)
 

@@ -65,7 +65,7 @@ def test_the_demo_trains_as_on_the_cpu(demo: ModuleType, make: Any, capfd: pytes
     there = models["wgpu"].state_dict()
     for name, here in models["cpu"].state_dict().items():
         assert str(there[name].device) == "wgpu:0"
-        if name in ("features.0.bias", "features.4.bias"):
+        if name in ("features.0.bias", "features.4.bias") or name.endswith("running_mean"):
             continue  # batch norm takes a bias away again: its gradient is rounding, which Adam makes large
         assert pyburn.allclose(there[name].cpu(), here, rtol=2e-3, atol=2e-3), name
 

@@ -125,6 +125,7 @@ if _typing.TYPE_CHECKING:
         safetensors as safetensors,
         serialization as serialization,
         signal as signal,
+        sparse as sparse,
         special as special,
         storage as storage,
         testing as testing,
@@ -170,6 +171,11 @@ if _typing.TYPE_CHECKING:
     from pyburn.serialization import (
         load as load,
         save as save,
+    )
+    from pyburn.sparse import (
+        sparse_coo_tensor as sparse_coo_tensor,
+        sparse_csr_tensor as sparse_csr_tensor,
+        spmm as spmm,
     )
     from pyburn.special import (
         i0 as i0,

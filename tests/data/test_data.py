@@ -347,6 +347,8 @@ def test_an_interrupt_stops_a_loader_that_waits():
 import os, signal, threading, time
 import pyburn
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background of a shell ignore
+
 class Slow(pyburn.data.Dataset):
     def __len__(self):
         return 1

@@ -305,7 +305,9 @@ def test_support_and_enumeration(name):
         (lambda d, t: d.Normal("0", 1.0), "Number"),
     ],
 )
-def test_mistakes_are_torchs(make, text):
+def test_mistakes_are_torchs(make, text, monkeypatch):
+    # torch._dynamo, once imported, turns torch's checks off for the whole process.
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", True)
     with pytest.raises(ValueError, match=text):
         make(pyburn.distributions, pyburn.tensor)
     with pytest.raises(ValueError):  # noqa: PT011

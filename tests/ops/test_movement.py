@@ -9,9 +9,9 @@ from oracle import Case, check_op
 
 
 def test_sizes_by_name():
-    check_op(lambda t, x: x.permute(dims=(1, 0)), [Case([[1.0, 2.0, 3.0]])])
-    check_op(lambda t, x: x.view(size=(3, 1)), [Case([[1.0, 2.0, 3.0]])])
-    check_op(lambda t, x: x.reshape(shape=(3, 1)), [Case([[1.0, 2.0, 3.0]])])
-    check_op(lambda t, x: x.expand(size=(2, 3)), [Case([[1.0, 2.0, 3.0]])])
+    check_op(lambda t, x: x.permute(dims=(1, 0)), Case([[1.0, 2.0, 3.0]]))
+    check_op(lambda t, x: x.view(size=(3, 1)), Case([[1.0, 2.0, 3.0]]))
+    check_op(lambda t, x: x.reshape(shape=(3, 1)), Case([[1.0, 2.0, 3.0]]))
+    check_op(lambda t, x: x.expand(size=(2, 3)), Case([[1.0, 2.0, 3.0]]))
     with pytest.raises(TypeError):
         pyburn.zeros(4).view(4, size=(2, 2))

@@ -140,8 +140,10 @@ def diff(
     parts = [part for part in (prepend, input, append) if part is not None]
     result = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(n):
-        length = max(result.shape[dim] - 1, 0)
-        later = result.narrow(dim, min(1, result.shape[dim]), length)
+        if result.shape[dim] == 0:
+            break  # further differences of nothing are nothing
+        length = result.shape[dim] - 1
+        later = result.narrow(dim, 1, length)
         earlier = result.narrow(dim, 0, length)
         result = later.logical_xor(earlier) if result.dtype == _core.bool else later - earlier
     return write_out(out, result)
