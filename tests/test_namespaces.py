@@ -363,3 +363,11 @@ def test_spawned_processes_send_tensors_and_errors():
     assert queue.get().tolist() == [0.0, 0.0]
     with pytest.raises(processes.ProcessRaisedException, match="from the process"):
         processes.spawn(work, args=(queue,), nprocs=2)
+
+
+def test_joining_processes_that_have_ended_returns():
+    queue = pyburn.multiprocessing.get_context("spawn").SimpleQueue()
+    context = pyburn.multiprocessing.spawn(work, args=(queue,), nprocs=1, join=False)
+    for process in context.processes:
+        process.join()
+    assert context.join() is True

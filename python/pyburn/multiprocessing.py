@@ -63,7 +63,9 @@ class ProcessContext:
 
     def join(self, timeout: float | None = None) -> bool:
         """Whether all have ended well; the others are ended and an error is raised when one has failed."""
-        multiprocessing.connection.wait([process.sentinel for process in self.processes if process.is_alive()], timeout)
+        alive = [process.sentinel for process in self.processes if process.is_alive()]
+        if alive:  # waiting for nothing would never end
+            multiprocessing.connection.wait(alive, timeout)
         for index, process in enumerate(self.processes):
             if process.exitcode not in (None, 0):
                 self._fail(index, process)
