@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from oracle import Case, check_op
 
 
