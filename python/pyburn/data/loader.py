@@ -6,6 +6,7 @@ import copy
 import itertools
 import queue
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -253,6 +254,7 @@ class _Worker:
         thread.start()
 
 
+_TURN = 0.1  # seconds
 _STOP = object()
 _BEGIN = object()
 
@@ -287,6 +289,21 @@ def _stop(workers: list[_Worker]) -> None:
         worker.tasks.put(_STOP)
 
 
+def _wait(results: _Queue, timeout: float | None) -> Any:
+    """The next result, waited for in short turns.
+
+    A signal that arrives just before a thread begins to wait does not wake it: in one long wait, Ctrl-C would be lost.
+    """
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = _TURN if end is None else min(_TURN, end - time.monotonic())
+        try:
+            return results.get(timeout=max(left, 0.0))
+        except queue.Empty:
+            if end is not None and time.monotonic() >= end:
+                raise
+
+
 class _Threads:
     """Batches from several workers: batch k of an epoch comes from worker k modulo their number."""
 
@@ -304,7 +321,7 @@ class _Threads:
     def begin(self) -> _Threads:
         """These threads, at the start of an epoch; what was asked for in one that was left is thrown away."""
         for turn in self.asked:
-            self.workers[turn].results.get()
+            _wait(self.workers[turn].results, None)
         self.asked, self.ended = [], set[int]()
         self.turns = itertools.cycle(range(len(self.workers)))
         self.indices = self.loader._index_lists()
@@ -331,7 +348,7 @@ class _Threads:
         while self.asked:
             turn = self.asked.pop(0)
             try:
-                batch, error = self.workers[turn].results.get(timeout=self.timeout)
+                batch, error = _wait(self.workers[turn].results, self.timeout)
             except queue.Empty:
                 self._finalizer()
                 raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds") from None
