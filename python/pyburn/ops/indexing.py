@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from pyburn._core import Tensor, is_grad_enabled
+from pyburn._core import Tensor, int64, is_grad_enabled
 from pyburn.ops._methods import check_out, write_out
 
 __all__ = [
@@ -309,7 +309,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
         tensor([[1],
                 [2]])
     """
-    if str(indices.dtype) != "pyburn.int64":
+    if indices.dtype != int64:
         raise RuntimeError(f"take_along_dim: dtype of indices should be int64 but got {indices.dtype}")
     if dim is None:
         return write_out(out, input.reshape(-1).gather(0, _from_end(indices.reshape(-1), input.numel())))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn import _core
-from pyburn._core import Tensor
+from pyburn._core import Tensor, int64
 from pyburn.ops._methods import check_out, write_out
 from pyburn.ops.movement import _axis
 
@@ -236,7 +236,7 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     size = input.shape[axis]
     given: int | Sequence[int]
     if isinstance(indices_or_sections, Tensor):
-        if indices_or_sections.dim() > 1 or str(indices_or_sections.dtype) != "pyburn.int64":
+        if indices_or_sections.dim() > 1 or indices_or_sections.dtype != int64:
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a 0- or 1-dim int64 tensor")
         numbers: list[int] = indices_or_sections._integers()
         given = numbers[0] if indices_or_sections.dim() == 0 else numbers

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, int32, int64
 from pyburn._core import bool as _bool
 from pyburn._size import Size
 from pyburn.ops._methods import write_out
@@ -174,6 +175,8 @@ def adjoint(input: Tensor) -> Tensor:
         >>> pyburn.adjoint(pyburn.zeros(5, 2, 3)).shape
         pyburn.Size([5, 3, 2])
     """
+    if input.dim() == 0:
+        return input.conj()
     if input.dim() < 2:
         raise RuntimeError(f"adjoint: tensor.adjoint() is only supported on matrices, got {input.dim()}-D tensor")
     return input.transpose(-2, -1).conj()
@@ -539,14 +542,16 @@ def repeat(self: Tensor, *args: Any, repeats: Dims | None = None) -> Tensor:
         raise RuntimeError(f"repeat: Trying to create tensor with negative dimension, repeats {times}")
     if not times:
         return self.clone()
-    shape = [1] * (len(times) - self.dim()) + list(self.shape)
-    out = self.reshape(shape)
+    if all(count == 1 for count in times):
+        return self.reshape([1] * (len(times) - self.dim()) + list(self.shape)).clone()
+    shape, out = [1] * (len(times) - self.dim()) + list(self.shape), self
     for dim, count in enumerate(times):
         if count != 1:
-            spread = out.unsqueeze(dim).expand([*shape[:dim], count, *shape[dim:]])
-            shape = [*shape[:dim], shape[dim] * count, *shape[dim + 1 :]]
-            out = spread.reshape(shape)
-    return out.clone() if all(count == 1 for count in times) else out.contiguous()
+            # Three dimensions suffice, so that tensors of the greatest rank can be repeated too.
+            outer, inner = math.prod(shape[:dim]), math.prod(shape[dim:])
+            out = out.reshape(outer, 1, inner).expand(outer, count, inner)
+            shape[dim] *= count
+    return out.reshape(shape).contiguous()
 
 
 def tile(input: Tensor, *args: Any, dims: Dims | None = None) -> Tensor:
@@ -608,7 +613,7 @@ def repeat_interleave(
 def _repeats(repeats: Tensor) -> list[int]:
     if repeats.dim() > 1:
         raise RuntimeError("repeat_interleave: repeats must be 0-dim or 1-dim tensor")
-    if str(repeats.dtype) not in ("pyburn.int64", "pyburn.int32"):
+    if repeats.dtype not in (int64, int32):
         raise RuntimeError(f"repeat_interleave: repeats has to be Long or Int tensor, got {repeats.dtype}")
     counts: list[int] = repeats._integers()
     if any(count < 0 for count in counts):

@@ -115,7 +115,7 @@ def _histogram_range(input: Tensor) -> tuple[float, float]:
 
 def histogram(
     input: Tensor,
-    bins: int | Tensor,
+    bins: int | Tensor = 100,
     *,
     range: tuple[float, float] | None = None,
     weight: Tensor | None = None,

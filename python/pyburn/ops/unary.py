@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._typeinfo import finfo
-from pyburn.ops._methods import write_out, write_outs
+from pyburn.ops._methods import inplace, write_out, write_outs
 
 __all__ = [
     "abs",
@@ -46,8 +46,8 @@ __all__ = [
     "trunc",
 ]
 
-METHODS = ("sgn", "positive", "logit", "frexp", "nan_to_num", "absolute", "negative", "fix")
-INPLACE = ("round", "polygamma", "sgn", "logit", "nan_to_num", "absolute", "negative", "fix")
+METHODS = ("sgn", "positive", "logit", "frexp", "nan_to_num", "absolute", "negative", "fix", "polygamma_")
+INPLACE = ("round", "sgn", "logit", "nan_to_num", "absolute", "negative", "fix")
 
 
 class Frexp(NamedTuple):
@@ -464,6 +464,11 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([4.9348, 1.6449, 0.2838])
     """
     return write_out(out, input.polygamma(n))
+
+
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    """In-place form of :func:`pyburn.polygamma`: writes the result into this tensor and returns it."""
+    return inplace("polygamma", Tensor.polygamma)(self, n)
 
 
 def positive(input: Tensor) -> Tensor:
