@@ -274,3 +274,26 @@ def test_results_do_not_share_memory():
     y = x + 0
     y.add_(1)
     assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "remainder", "pow", "float_power", "xlogy"])
+@pytest.mark.parametrize("number", [0.1, -3, 1 + 0.1j, 3e38])
+def test_a_number_on_the_left_keeps_its_digits(name, number):
+    limits = {"float64": 1e-14, "complex128": 1e-14, "float32": 1e-6, "int64": 1e-6, "uint8": 1e-6}
+    for dtype, shape in product(limits, [(3,), ()]):
+        case = Case(np.full(shape, 3.0), dtype)
+        theirs, ours = both(lambda lib, x: getattr(lib, name)(number, x), case)
+        if theirs is not None and not (dtype == "uint8" and number == -3):
+            torch.testing.assert_close(ours, theirs, rtol=limits[dtype], atol=0)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8"])
+def test_factors_of_integers_are_cut_off(dtype):
+    matrix, batch = Case([[1, 2], [3, 4]], dtype), Case([[[1, 2], [3, 4]]], dtype)
+    vector = Case([1, 2], dtype)
+    check_op(lambda lib, x: lib.addmm(x, x, x, beta=1.5, alpha=2.7), matrix, grad=False)
+    check_op(lambda lib, x: lib.baddbmm(x, x, x, beta=0.5), batch, grad=False)
+    check_op(lambda lib, x, v: lib.addmv(v, x, v, alpha=1.5), matrix, vector, grad=False)
+    check_op(lambda lib, v: lib.addcmul(v, v, v, value=2.5), vector, grad=False)
+    check_op(lambda lib, v: lib.nn.functional.threshold(v, 1.5, 7.5), vector, grad=False)
+    check_error(lambda lib, v: lib.addr(v.expand(2, 2), v, v, alpha=1.5), vector)

@@ -253,6 +253,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         >>> activation.threshold(pyburn.tensor([-2.0, 0.5, 4.0]), 1.0, 20.0)
         tensor([20., 20.,  4.])
     """
+    if not input.is_floating_point():
+        threshold, value = int(threshold), int(value)
     return _finish("threshold_", input, _core._where(input <= threshold, value, input), inplace)
 
 

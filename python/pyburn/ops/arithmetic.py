@@ -85,7 +85,17 @@ def _tensor(value: Tensor | Number, like: Tensor | Number) -> Tensor:
     """`value` as a tensor, next to `like`: numbers may stand on either side of an op."""
     if isinstance(value, Tensor):
         return value
-    return _core._tensor(value, None, like.device if isinstance(like, Tensor) else None, False)
+    if not isinstance(like, Tensor):
+        return _core._tensor(value, None, None, False)
+    # A number takes the dtype of the result: in float32 it would lose digits next to float64.
+    wanted = _core.result_type(value, like)
+    exact = wanted if wanted in (_core.float64, _core.complex128) else None
+    made = _core._tensor(value, exact, like.device, False)
+    if made.dtype == wanted or like.dim() > 0:
+        return made
+    # Next to a tensor of rank 0 it is the number that gives way, where it fits.
+    converted = made._to_dtype(wanted)
+    return converted if isinstance(value, (float, complex)) or converted.item() == value else made
 
 
 def _one_tensor(op: str, input: object, other: object) -> None:
@@ -293,7 +303,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     """
     _one_tensor("float_power", input, exponent)
     wide = _core.complex128 if _core.result_type(input, exponent).is_complex else _core.float64
-    base = _tensor(input, exponent)._to_dtype(wide)
+    base = input._to_dtype(wide) if isinstance(input, Tensor) else _core._tensor(input, wide, None, False)
     power = exponent._to_dtype(wide) if isinstance(exponent, Tensor) else exponent
     return write_out(out, base.pow(power))
 
@@ -569,6 +579,9 @@ def addcmul(
         tensor([ 3., -3.,  6.])
     """
     product = tensor1 * tensor2
+    if isinstance(value, float) and not (product.is_floating_point() or product.is_complex()):
+        # torch multiplies integers by integers only.
+        value = int(value)
     return write_out(out, input + (product if value == 1 else product * value))
 
 

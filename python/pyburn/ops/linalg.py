@@ -166,6 +166,9 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _weighted(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
     """`beta * input + alpha * product`; with a beta of 0 even NaN in `input` does not count."""
+    if not (product.is_floating_point() or product.is_complex()):
+        # As in torch, the factors of integers are integers.
+        beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -213,7 +216,12 @@ def addr(
         >>> pyburn.addr(pyburn.ones(1, 2), pyburn.tensor([2.0]), pyburn.tensor([3.0, 4.0]))
         tensor([[7., 9.]])
     """
-    return write_out(out, _weighted(input, outer(vec1, vec2), beta, alpha))
+    product = outer(vec1, vec2)
+    if not _core.result_type(input, product).is_floating_point and not _core.result_type(input, product).is_complex:
+        for name, factor in (("beta", beta), ("alpha", alpha)):
+            if isinstance(factor, (float, complex)):
+                raise RuntimeError(f"addr: For integral input tensors, {name} must not be a floating point number.")
+    return write_out(out, _weighted(input, product, beta, alpha))
 
 
 def addbmm(
