@@ -50,7 +50,7 @@ from pyburn._core import (
     uint64 as uint64,
 )
 from pyburn._size import Size as Size
-from pyburn import _copying, _storage, _subclass, _tensor
+from pyburn import _copying, _dense, _storage, _subclass, _tensor
 from pyburn._formats import (
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
@@ -64,11 +64,13 @@ from pyburn._formats import (
 )
 from pyburn._devices import Backend as Backend, DeviceInfo as DeviceInfo, devices as devices
 from pyburn._legacy import *  # noqa: F403
+from pyburn._legacy_storage import *  # noqa: F403
 from pyburn._printing import (
     get_printoptions as get_printoptions,
     printoptions as printoptions,
     set_printoptions as set_printoptions,
 )
+from pyburn._quantized import *  # noqa: F403
 from pyburn._settings import *  # noqa: F403
 from pyburn._typeinfo import finfo as finfo, iinfo as iinfo
 from pyburn.ops import *  # noqa: F403
@@ -88,10 +90,13 @@ from pyburn import random as random
 
 if _typing.TYPE_CHECKING:
     from pyburn import (
+        _C as _C,
+        _VF as _VF,
         __config__ as __config__,
         _dynamo as _dynamo,
         _inductor as _inductor,
         _jit_internal as _jit_internal,
+        _six as _six,
         _utils as _utils,
         accelerator as accelerator,
         amp as amp,
@@ -106,6 +111,7 @@ if _typing.TYPE_CHECKING:
         export as export,
         fft as fft,
         func as func,
+        functional as functional,
         futures as futures,
         fx as fx,
         hub as hub,
@@ -134,9 +140,23 @@ if _typing.TYPE_CHECKING:
         version as version,
         xpu as xpu,
     )
+    from pyburn._symbols import (
+        SymBool as SymBool,
+        SymFloat as SymFloat,
+        SymInt as SymInt,
+        sym_float as sym_float,
+        sym_int as sym_int,
+        sym_ite as sym_ite,
+        sym_max as sym_max,
+        sym_min as sym_min,
+        sym_not as sym_not,
+        sym_sum as sym_sum,
+    )
     from pyburn.amp import (
         GradScaler as GradScaler,
         autocast as autocast,
+        autocast_decrement_nesting as autocast_decrement_nesting,
+        autocast_increment_nesting as autocast_increment_nesting,
         clear_autocast_cache as clear_autocast_cache,
         get_autocast_cpu_dtype as get_autocast_cpu_dtype,
         get_autocast_dtype as get_autocast_dtype,
@@ -146,8 +166,16 @@ if _typing.TYPE_CHECKING:
         is_autocast_cpu_enabled as is_autocast_cpu_enabled,
         is_autocast_enabled as is_autocast_enabled,
         set_autocast_cache_enabled as set_autocast_cache_enabled,
+        set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled as set_autocast_cpu_enabled,
         set_autocast_dtype as set_autocast_dtype,
         set_autocast_enabled as set_autocast_enabled,
+        set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+    )
+    from pyburn.autograd.engine import (
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+        is_anomaly_enabled as is_anomaly_enabled,
+        set_anomaly_enabled as set_anomaly_enabled,
     )
     from pyburn.compiler import (
         compile as compile,
@@ -160,13 +188,50 @@ if _typing.TYPE_CHECKING:
     from pyburn.func import (
         vmap as vmap,
     )
+    from pyburn.futures import (
+        Future as Future,
+    )
     from pyburn.jit import (
+        ScriptFunction as ScriptFunction,
         ScriptModule as ScriptModule,
+        fork as fork,
+        wait as wait,
     )
     from pyburn.nn.functional import (
         cosine_similarity as cosine_similarity,
         pairwise_distance as pairwise_distance,
         pdist as pdist,
+    )
+    from pyburn.nn.functional.composed import (
+        native_channel_shuffle as native_channel_shuffle,
+    )
+    from pyburn.nn.native import (
+        affine_grid_generator as affine_grid_generator,
+        alpha_dropout as alpha_dropout,
+        alpha_dropout_ as alpha_dropout_,
+        binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+        cosine_embedding_loss as cosine_embedding_loss,
+        ctc_loss as ctc_loss,
+        dropout as dropout,
+        dropout_ as dropout_,
+        feature_alpha_dropout as feature_alpha_dropout,
+        feature_dropout as feature_dropout,
+        gru as gru,
+        gru_cell as gru_cell,
+        hinge_embedding_loss as hinge_embedding_loss,
+        kl_div as kl_div,
+        lstm as lstm,
+        lstm_cell as lstm_cell,
+        margin_ranking_loss as margin_ranking_loss,
+        poisson_nll_loss as poisson_nll_loss,
+        rnn_relu as rnn_relu,
+        rnn_relu_cell as rnn_relu_cell,
+        rnn_tanh as rnn_tanh,
+        rnn_tanh_cell as rnn_tanh_cell,
+        triplet_margin_loss as triplet_margin_loss,
+    )
+    from pyburn.nn.utils.weight_norm import (
+        norm_except_dim as norm_except_dim,
     )
     from pyburn.serialization import (
         load as load,
@@ -194,10 +259,13 @@ __version__ = "0.1.0"
 # Loaded when first named, so that a program that only computes does not pay for layers and optimizers; type checkers
 # find all of them in the list above.
 _LAZY = (
+    "_C",
+    "_VF",
     "__config__",
     "_dynamo",
     "_inductor",
     "_jit_internal",
+    "_six",
     "_utils",
     "accelerator",
     "amp",
@@ -212,6 +280,7 @@ _LAZY = (
     "export",
     "fft",
     "func",
+    "functional",
     "futures",
     "fx",
     "hub",
@@ -242,36 +311,83 @@ _LAZY = (
 )
 _LAZY_NAMES = {
     "Event": "cuda",
+    "Future": "futures",
     "GradScaler": "amp",
     "OutOfMemoryError": "cuda",
+    "ScriptFunction": "jit",
     "ScriptModule": "jit",
     "Stream": "cuda",
+    "SymBool": "_symbols",
+    "SymFloat": "_symbols",
+    "SymInt": "_symbols",
+    "affine_grid_generator": "nn.native",
+    "alpha_dropout": "nn.native",
+    "alpha_dropout_": "nn.native",
     "autocast": "amp",
+    "autocast_decrement_nesting": "amp",
+    "autocast_increment_nesting": "amp",
+    "binary_cross_entropy_with_logits": "nn.native",
     "clear_autocast_cache": "amp",
     "compile": "compiler",
+    "cosine_embedding_loss": "nn.native",
     "cosine_similarity": "nn.functional",
+    "ctc_loss": "nn.native",
+    "dropout": "nn.native",
+    "dropout_": "nn.native",
+    "feature_alpha_dropout": "nn.native",
+    "feature_dropout": "nn.native",
+    "fork": "jit",
     "get_autocast_cpu_dtype": "amp",
     "get_autocast_dtype": "amp",
     "get_autocast_gpu_dtype": "amp",
+    "gru": "nn.native",
+    "gru_cell": "nn.native",
+    "hinge_embedding_loss": "nn.native",
     "i0": "special",
     "igamma": "special",
     "igammac": "special",
+    "is_anomaly_check_nan_enabled": "autograd.engine",
+    "is_anomaly_enabled": "autograd.engine",
     "is_autocast_available": "amp",
     "is_autocast_cache_enabled": "amp",
     "is_autocast_cpu_enabled": "amp",
     "is_autocast_enabled": "amp",
+    "kl_div": "nn.native",
     "load": "serialization",
+    "lstm": "nn.native",
+    "lstm_cell": "nn.native",
+    "margin_ranking_loss": "nn.native",
     "mvlgamma": "special",
+    "native_channel_shuffle": "nn.functional.composed",
+    "norm_except_dim": "nn.utils.weight_norm",
     "pairwise_distance": "nn.functional",
     "pdist": "nn.functional",
+    "poisson_nll_loss": "nn.native",
+    "rnn_relu": "nn.native",
+    "rnn_relu_cell": "nn.native",
+    "rnn_tanh": "nn.native",
+    "rnn_tanh_cell": "nn.native",
     "save": "serialization",
+    "set_anomaly_enabled": "autograd.engine",
     "set_autocast_cache_enabled": "amp",
+    "set_autocast_cpu_dtype": "amp",
+    "set_autocast_cpu_enabled": "amp",
     "set_autocast_dtype": "amp",
     "set_autocast_enabled": "amp",
+    "set_autocast_gpu_dtype": "amp",
     "sparse_coo_tensor": "sparse",
     "sparse_csr_tensor": "sparse",
     "spmm": "sparse",
+    "sym_float": "_symbols",
+    "sym_int": "_symbols",
+    "sym_ite": "_symbols",
+    "sym_max": "_symbols",
+    "sym_min": "_symbols",
+    "sym_not": "_symbols",
+    "sym_sum": "_symbols",
+    "triplet_margin_loss": "nn.native",
     "vmap": "func",
+    "wait": "jit",
 }
 
 if not _typing.TYPE_CHECKING:

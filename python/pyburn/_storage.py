@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pyburn import _core
@@ -84,6 +85,34 @@ class TypedStorage(UntypedStorage):
     def untyped(self) -> UntypedStorage:
         """The same memory as bytes."""
         return UntypedStorage(self._tensor)
+
+    def __getitem__(self, index: Any) -> Any:
+        part = self._tensor._whole_storage()[index]
+        return part.item() if isinstance(index, int) else TypedStorage(part)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._tensor._whole_storage()[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """This memory, all of whose elements are `value` now."""
+        self._tensor._whole_storage().fill_(value)
+        return self
+
+    def clone(self) -> TypedStorage:
+        """A copy."""
+        return TypedStorage(self._tensor._whole_storage().clone())
+
+    def cpu(self) -> TypedStorage:
+        """The elements in the CPU's memory."""
+        return TypedStorage(self._tensor._whole_storage().cpu())
+
+    @property
+    def is_cuda(self) -> bool:
+        """False: there is no CUDA here."""
+        return False
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:

@@ -276,6 +276,94 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     return self if dtype is None else self.to(dtype)
 
 
+def _special(name: str) -> Any:
+    return getattr(importlib.import_module("pyburn.special"), name)
+
+
+def i0(self: Tensor) -> Tensor:
+    """The modified Bessel function of order 0 of each element.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.zeros(1).i0()
+        tensor([1.])
+    """
+    result: Tensor = _special("i0")(self)
+    return result
+
+
+def igamma(self: Tensor, other: Tensor) -> Tensor:
+    """The lower regularized incomplete gamma function of each pair of elements.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(1).igamma(pyburn.zeros(1))
+        tensor([0.])
+    """
+    result: Tensor = _special("gammainc")(self, other)
+    return result
+
+
+def igammac(self: Tensor, other: Tensor) -> Tensor:
+    """The upper regularized incomplete gamma function of each pair of elements.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(1).igammac(pyburn.zeros(1))
+        tensor([1.])
+    """
+    result: Tensor = _special("gammaincc")(self, other)
+    return result
+
+
+def mvlgamma(self: Tensor, p: int) -> Tensor:
+    """The logarithm of the gamma function of dimension `p` of each element.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(1).mvlgamma(1)
+        tensor([0.])
+    """
+    result: Tensor = _special("multigammaln")(self, p)
+    return result
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors are the same view of the same memory.
+
+    Example:
+        >>> import pyburn
+        >>> x = pyburn.ones(2)
+        >>> x.is_set_to(x.view(2)), x.is_set_to(x.clone())
+        (True, False)
+    """
+    same = self.shape == tensor.shape and self.stride() == tensor.stride()
+    return same and self.data_ptr() == tensor.data_ptr()
+
+
+def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor in the shape of another; elements that were not there hold anything.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.zeros(1).resize_as_(pyburn.ones(2, 3)).shape
+        pyburn.Size([2, 3])
+    """
+    return self.resize_(other.shape)
+
+
+def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the one with the largest step in memory to the one with the smallest.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.ones(2, 3).t().dim_order()
+        (1, 0)
+    """
+    steps = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda dim: -steps[dim]))
+
+
 METHODS = (
     __array_wrap__,
     __format__,
@@ -285,12 +373,19 @@ METHODS = (
     apply_,
     as_subclass,
     backward,
+    dim_order,
     fill_diagonal_,
+    i0,
+    igamma,
+    igammac,
+    is_set_to,
     map_,
+    mvlgamma,
     new,
     record_stream,
     register_hook,
     register_post_accumulate_grad_hook,
+    resize_as_,
     set_,
     to_dense,
     to_sparse,

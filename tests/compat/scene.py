@@ -7,6 +7,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,49 @@ def programs(torch: Any) -> dict[str, Callable[..., Any]]:
         leaves, spec = tree.tree_flatten({"a": [1, 2], "b": 3})
         return tree.tree_unflatten([leaf * 2 for leaf in leaves], spec)
 
+    def failing(function: Callable[[], Any]) -> str:
+        try:
+            function()
+        except Exception as error:
+            return type(error).__name__
+        return "nothing"
+
+    def added_globals() -> list[int]:
+        before = len(torch.serialization.get_safe_globals())
+        torch.serialization.add_safe_globals([Fraction])
+        after = len(torch.serialization.get_safe_globals())
+        torch.serialization.clear_safe_globals()
+        return [after - before, len(torch.serialization.get_safe_globals())]
+
+    def profiled(profile: Any) -> Any:
+        with profile() as kept:
+            result = torch.ones(2) + 1
+        return result, isinstance(kept.key_averages().table(), str)
+
+    def managed() -> list[int]:
+        with torch.multiprocessing.Manager() as manager:
+            shared = manager.list([1, 2])
+            shared.append(3)
+            return list(shared)
+
+    def dataset_case() -> Any:
+        class Squares(torch.utils.data.Dataset):
+            def __len__(self):
+                return 3
+
+            def __getitem__(self, index):
+                return torch.tensor(index**2)
+
+        data = Squares()
+        loader = torch.utils.data.DataLoader(data + data, batch_size=4)
+        return [isinstance(data, torch.utils.data.Dataset), *loader]
+
     return {
+        "added_globals": added_globals,
+        "dataset_case": dataset_case,
+        "failing": failing,
+        "managed": managed,
+        "profiled": profiled,
         "saved": saved,
         "saved_file": saved_file,
         "no_grad_case": lambda: grad_flags(torch.no_grad()),
@@ -137,6 +180,15 @@ def training(torch: Any) -> dict[str, Callable[..., Any]]:
             (w**2).sum().backward()
             optimizer.step()
         return w.detach()
+
+    def sparse_steps() -> Any:
+        layer = torch.nn.Embedding(4, 2, sparse=True)
+        optimizer = torch.optim.SparseAdam(layer.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (layer(torch.tensor([0, 2, 2])) ** 2).sum().backward()
+            optimizer.step()
+        return layer.weight.detach()
 
     def lbfgs() -> Any:
         w = problem()
@@ -189,6 +241,7 @@ def training(torch: Any) -> dict[str, Callable[..., Any]]:
         "steps": steps,
         "lbfgs": lbfgs,
         "rates": rates,
+        "sparse_steps": sparse_steps,
         "plateau": plateau,
         "parametrize_case": parametrize_case,
         "weight_norm_case": weight_norm_case,

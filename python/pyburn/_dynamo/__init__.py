@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, TypeVar
 
+from pyburn._dynamo import config
 from pyburn.compiler import allow_in_graph, disable, is_compiling, list_backends, reset
 
 __all__ = ["allow_in_graph", "config", "disable", "graph_break", "is_compiling", "list_backends", "optimize", "reset"]
 
 T = TypeVar("T")
-
-config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, verbose=False, optimize_ddp=False)
 
 
 def graph_break(msg: str = "") -> None:

@@ -15,8 +15,11 @@ from pyburn.amp.autocast_mode import (
     is_autocast_cpu_enabled,
     is_autocast_enabled,
     set_autocast_cache_enabled,
+    set_autocast_cpu_dtype,
+    set_autocast_cpu_enabled,
     set_autocast_dtype,
     set_autocast_enabled,
+    set_autocast_gpu_dtype,
 )
 from pyburn.amp.grad_scaler import GradScaler
 
@@ -36,6 +39,9 @@ __all__ = [
     "is_autocast_cpu_enabled",
     "is_autocast_enabled",
     "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
     "set_autocast_dtype",
     "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
 ]

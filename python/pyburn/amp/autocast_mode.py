@@ -235,6 +235,21 @@ def get_autocast_cpu_dtype() -> _core.dtype:
     return _state.dtype["cpu"]
 
 
+def set_autocast_gpu_dtype(dtype: _core.dtype) -> None:
+    """Nothing; blocks for CUDA have this dtype from now on."""
+    set_autocast_dtype("cuda", dtype)
+
+
+def set_autocast_cpu_dtype(dtype: _core.dtype) -> None:
+    """Nothing; blocks for the CPU have this dtype from now on."""
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Nothing; blocks for the CPU are on or off from now on."""
+    set_autocast_enabled("cpu", enabled)
+
+
 def is_autocast_cpu_enabled() -> bool:
     """Whether a block for the CPU is on."""
     return _state.enabled["cpu"]

@@ -2,8 +2,10 @@
 
 import importlib as _importlib
 
+_LAZY = ("nn", "quantization")
+
 
 def __getattr__(name: str) -> object:
-    if name == "quantization":
-        return _importlib.import_module("pyburn.ao.quantization")
+    if name in _LAZY:
+        return _importlib.import_module(f"pyburn.ao.{name}")
     raise AttributeError(f"module 'pyburn.ao' has no attribute '{name}'")

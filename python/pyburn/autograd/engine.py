@@ -201,3 +201,28 @@ class detect_anomaly:
 
     def __exit__(self, *_error: object) -> None:
         _core._set_anomaly(*self._previous)
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Nothing; backward passes from now on name the forward line of what fails, or no longer do."""
+    _core._set_anomaly(mode, check_nan)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether failing backward passes name the forward line.
+
+    Example:
+        >>> is_anomaly_enabled()
+        False
+    """
+    return bool(_core._get_anomaly()[0])
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether NaN counts as failing.
+
+    Example:
+        >>> is_anomaly_check_nan_enabled()
+        True
+    """
+    return bool(_core._get_anomaly()[1])

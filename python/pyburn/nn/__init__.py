@@ -199,9 +199,11 @@ from pyburn.nn.upsampling import (
 
 if _typing.TYPE_CHECKING:
     from pyburn.nn import burn, modules
+    from pyburn.nn import grad as grad
+    from pyburn.nn import native as native
 
 # Loaded when first named: most programs never do.
-_LAZY = ("burn", "modules")
+_LAZY = ("_reduction", "burn", "grad", "modules", "native")
 
 
 def __getattr__(name: str) -> object:

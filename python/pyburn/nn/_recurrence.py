@@ -7,8 +7,9 @@ from typing import Any
 
 from pyburn._core import Tensor, is_grad_enabled
 from pyburn.autograd import Function, grad
+from pyburn.nn.functional.dropout import dropout
 from pyburn.nn.functional.linear import linear
-from pyburn.ops import cat
+from pyburn.ops import cat, stack
 
 State = tuple[Tensor, ...]
 Step = Callable[[int, State], State]
@@ -274,3 +275,40 @@ def run_direction(
         output, *last = _Recurrence.apply(mode, sizes, reverse, *tensors)
         return output, tuple(last)
     return _run(_cell(mode, recurrent, other, projection), given, sizes, state, reverse, None)
+
+
+def run_layers(
+    mode: str,
+    weights: Sequence[Weights],
+    data: Tensor,
+    sizes: list[int],
+    states: State,
+    bidirectional: bool,
+    drop: float = 0.0,
+    training: bool = False,
+) -> tuple[Tensor, State]:
+    """The last layer's hidden state at each time and the last states of all, for layers over each other.
+
+    Args:
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+        weights: Those of each layer and direction, a layer's backward direction after its forward one.
+        data: Packed inputs, as for `run_direction`.
+        sizes: How many sequences there are at each time.
+        states: The first states, (layers times directions, N, H).
+        bidirectional: Whether each layer has two directions.
+        drop: The probability with which an output of all layers but the last is dropped.
+        training: Whether it is.
+    """
+    directions = 2 if bidirectional else 1
+    firsts = list(zip(*(part.unbind(0) for part in states), strict=True))
+    lasts: list[State] = []
+    for start in range(0, len(weights), directions):
+        outputs = []
+        for index in range(start, start + directions):
+            output, last = run_direction(mode, weights[index], data, sizes, firsts[index], index > start)
+            outputs.append(output)
+            lasts.append(last)
+        data = outputs[0] if directions == 1 else cat(outputs, 1)
+        if drop > 0 and start + directions < len(weights):
+            data = dropout(data, drop, training)
+    return data, tuple(stack(parts) for parts in zip(*lasts, strict=True))

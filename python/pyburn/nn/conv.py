@@ -226,7 +226,7 @@ class Conv3d(_Conv):
     _dims = 3
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     """A transposed convolution of `_dims` dimensions."""
 
     def __init__(
@@ -299,7 +299,7 @@ class _ConvTranspose(_ConvNd):
         )
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """The gradient of `Conv1d` with respect to its input, as a layer: it makes (N, C, L) longer.
 
     Args:
@@ -325,7 +325,7 @@ class ConvTranspose1d(_ConvTranspose):
     _dims = 1
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """The transposed `Conv2d`; the arguments are those of `ConvTranspose1d`.
 
     Example:
@@ -337,7 +337,7 @@ class ConvTranspose2d(_ConvTranspose):
     _dims = 2
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """The transposed `Conv3d`; the arguments are those of `ConvTranspose1d`.
 
     Example:

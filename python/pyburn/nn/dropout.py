@@ -9,7 +9,7 @@ from pyburn.nn import functional as F
 from pyburn.nn.module import Module
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """What the dropout layers share; `_drop` is the function they call."""
 
     _drop: Any
@@ -31,7 +31,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Makes each element zero with probability `p` and divides the others by `1 - p`.
 
     Args:
@@ -47,7 +47,7 @@ class Dropout(_Dropout):
     _drop = staticmethod(F.dropout)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Drops whole channels of (N, C, L) or (C, L).
 
     Args:
@@ -63,7 +63,7 @@ class Dropout1d(_Dropout):
     _drop = staticmethod(F.dropout1d)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Drops whole channels of (N, C, H, W).
 
     Args:
@@ -79,7 +79,7 @@ class Dropout2d(_Dropout):
     _drop = staticmethod(F.dropout2d)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Drops whole channels of (N, C, D, H, W).
 
     Args:
@@ -95,7 +95,7 @@ class Dropout3d(_Dropout):
     _drop = staticmethod(F.dropout3d)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Drops elements so that a SELU network keeps its mean and variance.
 
     Args:
@@ -111,7 +111,7 @@ class AlphaDropout(_Dropout):
     _drop = staticmethod(F.alpha_dropout)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """Drops whole channels so that a SELU network keeps its mean and variance.
 
     Args:

@@ -123,6 +123,12 @@ def trunc_normal_(
         return tensor.copy_(result)
 
 
+def _no_grad_trunc_normal_(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None = None
+) -> Tensor:
+    return trunc_normal_(tensor, mean, std, a, b, generator)
+
+
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """`tensor`, filled with `val`.
 

@@ -519,7 +519,7 @@ class Module(State):
         """The module's name, its `extra_repr` and its children, one under another."""
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): " + _indent(repr(module)) for name, module in self._modules.items()]
+        children = [f"({name}): " + _addindent(repr(module)) for name, module in self._modules.items()]
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
@@ -579,5 +579,5 @@ def _typename(value: Any) -> str:
     return kind.__name__ if kind.__module__ in ("builtins", "") else f"{kind.__module__}.{kind.__name__}"
 
 
-def _indent(text: str) -> str:
-    return text.replace("\n", "\n  ")
+def _addindent(s_: str, numSpaces: int = 2) -> str:
+    return s_.replace("\n", "\n" + " " * numSpaces)

@@ -28,7 +28,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     """A border of one value."""
 
     _mode = "constant"
@@ -46,7 +46,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     """A border of zeros."""
 
     def __init__(self, padding: int | Sequence[int]) -> None:
@@ -57,7 +57,25 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ConstantPad1d(_ConstantPad):
+class _ReflectionPadNd(_Pad):
+    """A border that is a mirror image without the edge."""
+
+    _mode = "reflect"
+
+
+class _ReplicationPadNd(_Pad):
+    """A border of copies of the edge."""
+
+    _mode = "replicate"
+
+
+class _CircularPadNd(_Pad):
+    """A border of what stands at the other end."""
+
+    _mode = "circular"
+
+
+class ConstantPad1d(_ConstantPadNd):
     """Adds a border of `value` to the last dimension.
 
     Args:
@@ -73,7 +91,7 @@ class ConstantPad1d(_ConstantPad):
     _dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Adds a border of `value` to the last two dimensions.
 
     Args:
@@ -89,7 +107,7 @@ class ConstantPad2d(_ConstantPad):
     _dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Adds a border of `value` to the last three dimensions.
 
     Args:
@@ -150,7 +168,7 @@ class ZeroPad3d(_ZeroPad):
     _dims = 3
 
 
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_ReflectionPadNd):
     """Adds a mirror image without the edge to the last dimension.
 
     Args:
@@ -163,10 +181,9 @@ class ReflectionPad1d(_Pad):
     """
 
     _dims = 1
-    _mode = "reflect"
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     """Adds a mirror image without the edge to the last two dimensions.
 
     Args:
@@ -179,10 +196,9 @@ class ReflectionPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "reflect"
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """Adds a mirror image without the edge to the last three dimensions.
 
     Args:
@@ -195,10 +211,9 @@ class ReflectionPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "reflect"
 
 
-class ReplicationPad1d(_Pad):
+class ReplicationPad1d(_ReplicationPadNd):
     """Adds copies of the edge to the last dimension.
 
     Args:
@@ -211,10 +226,9 @@ class ReplicationPad1d(_Pad):
     """
 
     _dims = 1
-    _mode = "replicate"
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """Adds copies of the edge to the last two dimensions.
 
     Args:
@@ -227,10 +241,9 @@ class ReplicationPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "replicate"
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """Adds copies of the edge to the last three dimensions.
 
     Args:
@@ -243,10 +256,9 @@ class ReplicationPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "replicate"
 
 
-class CircularPad1d(_Pad):
+class CircularPad1d(_CircularPadNd):
     """Adds what stands at the other end to the last dimension.
 
     Args:
@@ -259,10 +271,9 @@ class CircularPad1d(_Pad):
     """
 
     _dims = 1
-    _mode = "circular"
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPadNd):
     """Adds what stands at the other end to the last two dimensions.
 
     Args:
@@ -275,10 +286,9 @@ class CircularPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPadNd):
     """Adds what stands at the other end to the last three dimensions.
 
     Args:
@@ -291,4 +301,3 @@ class CircularPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "circular"

@@ -12,7 +12,7 @@ from pyburn.nn.module import Module
 Size = int | Sequence[int]
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     """The largest value of each window."""
 
     _pool: Any
@@ -54,7 +54,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest value of each window of (N, C, L) or (C, L).
 
     Args:
@@ -74,7 +74,7 @@ class MaxPool1d(_MaxPool):
     _pool = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest value of each window of (N, C, H, W) or (C, H, W); arguments as `MaxPool1d`.
 
     Example:
@@ -86,7 +86,7 @@ class MaxPool2d(_MaxPool):
     _pool = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The largest value of each window of (N, C, D, H, W) or (C, D, H, W); arguments as `MaxPool1d`.
 
     Example:
@@ -98,7 +98,7 @@ class MaxPool3d(_MaxPool):
     _pool = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     """Puts the values that maximum pooling kept back to their places."""
 
     _unpool: Any
@@ -123,7 +123,7 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """The partial inverse of `MaxPool1d`: zeros but for the maxima.
 
     Args:
@@ -143,7 +143,7 @@ class MaxUnpool1d(_MaxUnpool):
     _dims = 1
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """The partial inverse of `MaxPool2d`; the arguments are those of `MaxUnpool1d`.
 
     Example:
@@ -157,7 +157,7 @@ class MaxUnpool2d(_MaxUnpool):
     _dims = 2
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """The partial inverse of `MaxPool3d`; the arguments are those of `MaxUnpool1d`.
 
     Example:
@@ -170,7 +170,19 @@ class MaxUnpool3d(_MaxUnpool):
     _dims = 3
 
 
-class AvgPool1d(Module):
+class _AvgPoolNd(Module):
+    """What the layers that take means share: how they show themselves."""
+
+    kernel_size: Size
+    stride: Size
+    padding: Size
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
     """The mean of each window of (N, C, L) or (C, L).
 
     Args:
@@ -205,16 +217,12 @@ class AvgPool1d(Module):
         """The pooled input."""
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 def _single(value: Size) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else tuple(value)
 
 
-class _AvgPool(Module):
+class _AvgPool(_AvgPoolNd):
     """The mean of each window of two or three dimensions."""
 
     _pool: Any
@@ -249,10 +257,6 @@ class _AvgPool(Module):
         )
         return result
 
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 class AvgPool2d(_AvgPool):
     """The mean of each window of (N, C, H, W) or (C, H, W).
@@ -280,7 +284,7 @@ class AvgPool3d(_AvgPool):
     _pool = staticmethod(F.avg_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     """A power average of each window."""
 
     _pool: Any
@@ -307,7 +311,7 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """The `norm_type`-norm of each window of (N, C, L) or (C, L).
 
     Example:
@@ -319,7 +323,7 @@ class LPPool1d(_LPPool):
     _pool = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """The `norm_type`-norm of each window of (N, C, H, W) or (C, H, W).
 
     Example:
@@ -331,7 +335,7 @@ class LPPool2d(_LPPool):
     _pool = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """The `norm_type`-norm of each window of (N, C, D, H, W) or (C, D, H, W).
 
     Example:
@@ -361,7 +365,11 @@ class _AdaptivePool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
+class _AdaptiveAvgPoolNd(_AdaptivePool):
+    """The means of windows of which there are a given number."""
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Means of as many windows of (N, C, L) as `output_size` says.
 
     Example:
@@ -373,7 +381,7 @@ class AdaptiveAvgPool1d(_AdaptivePool):
     _pool = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptivePool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Means of as many windows of (N, C, H, W) as `output_size` says; None keeps a dimension's size.
 
     Example:
@@ -385,7 +393,7 @@ class AdaptiveAvgPool2d(_AdaptivePool):
     _pool = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptivePool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Means of as many windows of (N, C, D, H, W) as `output_size` says; None keeps a dimension's size.
 
     Example:
@@ -397,7 +405,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
     _pool = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(_AdaptivePool):
+class _AdaptiveMaxPoolNd(_AdaptivePool):
     """The largest values of windows of which there are a given number."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -409,7 +417,7 @@ class _AdaptiveMaxPool(_AdaptivePool):
         return type(self)._pool(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Maxima of as many windows of (N, C, L) as `output_size` says.
 
     Example:
@@ -421,7 +429,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     _pool = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Maxima of as many windows of (N, C, H, W) as `output_size` says; None keeps a dimension's size.
 
     Example:
@@ -433,7 +441,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _pool = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Maxima of as many windows of (N, C, D, H, W) as `output_size` says; None keeps a dimension's size.
 
     Example:

@@ -8,13 +8,12 @@ import warnings
 from typing import Any
 
 from pyburn._core import Tensor
-from pyburn.nn import functional as F
 from pyburn.nn import init
-from pyburn.nn._recurrence import State, run_direction
+from pyburn.nn._recurrence import State, run_layers
 from pyburn.nn.module import Module
 from pyburn.nn.parameter import Parameter
 from pyburn.nn.utils.rnn import PackedSequence
-from pyburn.ops import cat, empty, stack
+from pyburn.ops import empty
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -255,21 +254,9 @@ class RNNBase(Module):
 
     def _run(self, data: Tensor, sizes: list[int], states: State) -> tuple[Tensor, State]:
         """All layers and directions over packed data."""
-        directions = 2 if self.bidirectional else 1
-        firsts = list(zip(*(part.unbind(0) for part in states), strict=True))
-        lasts: list[State] = []
-        for layer in range(self.num_layers):
-            outputs = []
-            for direction in range(directions):
-                index = layer * directions + direction
-                weights: Any = self._weights_at(index)
-                output, last = run_direction(self.mode, weights, data, sizes, firsts[index], direction == 1)
-                outputs.append(output)
-                lasts.append(last)
-            data = outputs[0] if directions == 1 else cat(outputs, 1)
-            if self.dropout > 0 and layer < self.num_layers - 1:
-                data = F.dropout(data, self.dropout, self.training)
-        return data, tuple(stack(parts) for parts in zip(*lasts, strict=True))
+        weights: Any = [self._weights_at(index) for index in range(len(self._all_weights))]
+        layout = (self.bidirectional, self.dropout, self.training)
+        return run_layers(self.mode, weights, data, sizes, states, *layout)
 
     def extra_repr(self) -> str:
         """The sizes, and what differs from the defaults."""

@@ -8,7 +8,7 @@ from pyburn import _core
 from pyburn._core import Tensor, from_numpy
 from pyburn.ops.creation import Device
 
-__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]
+__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"]
 
 
 def _shared(data: Any) -> Tensor | None:
@@ -150,3 +150,14 @@ def from_dlpack(ext_tensor: Any, *, device: Device = None, copy: bool | None = N
     if copy is False and moved is not shared:
         raise ValueError(f"from_dlpack: moving to {moved.device} needs a copy; leave copy=False out")
     return moved
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule over the tensor's memory, for another library's `from_dlpack`.
+
+    Example:
+        >>> import pyburn
+        >>> type(pyburn.to_dlpack(pyburn.ones(2))).__name__
+        'PyCapsule'
+    """
+    return tensor.__dlpack__()

@@ -9,8 +9,9 @@ from pyburn._core import Tensor
 from pyburn._formats import layout as Layout
 from pyburn.ops._methods import write_out
 from pyburn.ops.creation import Device, Number, zeros
+from pyburn.ops.joining import cat
 
-__all__ = ["arange", "eye", "linspace", "logspace", "range"]
+__all__ = ["arange", "eye", "linspace", "logspace", "range", "vander"]
 
 
 def _number(value: Number | Tensor) -> Number:
@@ -200,3 +201,29 @@ def eye(
     result = zeros(n, columns, dtype=kind, layout=layout, device=device)
     result.diagonal().fill_(1)
     return write_out(out, result.requires_grad_(requires_grad))
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Rows of the powers of each element of a vector, the highest first unless `increasing`.
+
+    Args:
+        x: A vector.
+        N: How many powers; by default as many as `x` has elements.
+        increasing: Whether the powers rise from 0.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.vander(pyburn.tensor([2, 3]), 3)
+        tensor([[4, 2, 1],
+                [9, 3, 1]])
+    """
+    if x.dim() != 1:
+        raise _core.ShapeError("x must be a one-dimensional tensor.")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    kind = x.dtype if x.is_floating_point() or x.is_complex() else _core.int64
+    powers = x.new_ones((x.shape[0], count), dtype=kind)
+    if count > 1:
+        powers = cat([powers[:, :1], x.to(kind).unsqueeze(1).expand(-1, count - 1).cumprod(1)], 1)
+    return powers if increasing else powers.flip(1)

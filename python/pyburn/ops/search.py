@@ -12,7 +12,7 @@ from pyburn.ops._methods import write_out, write_outs
 from pyburn.ops.creation import tensor
 from pyburn.ops.ranges import linspace
 
-__all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "isin", "searchsorted"]
+__all__ = ["bincount", "bucketize", "histc", "histogram", "histogramdd", "isin", "searchsorted", "unravel_index"]
 
 METHODS = ("histogram",)
 
@@ -263,3 +263,24 @@ def isin(
         test_elements = tensor(test_elements, device=elements.device)
     found = elements.detach()._isin(test_elements.detach())
     return write_out(out, found.logical_not() if invert else found)
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The coordinates, one tensor for each dimension, that places in a flattened array of `shape` have.
+
+    Args:
+        indices: Integers.
+        shape: The sizes of the array.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.unravel_index(pyburn.tensor([4, 1]), (3, 2))
+        (tensor([2, 0]), tensor([0, 1]))
+    """
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype == _core.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    steps = [math.prod(sizes[place + 1 :]) for place in builtins.range(len(sizes))]
+    return tuple(indices.div(step, rounding_mode="floor") % size for step, size in zip(steps, sizes, strict=True))

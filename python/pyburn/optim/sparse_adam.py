@@ -64,7 +64,7 @@ class SparseAdam(Stepping):
             state["exp_avg"] = zeros_like(p)
             state["exp_avg_sq"] = zeros_like(p)
         state["step"] += 1
-        whole: Any = grad.coalesce()  # type: ignore[attr-defined]
+        whole: Any = grad.coalesce()
         places, values = tuple(whole._indices()), whole._values()
         if values.numel() == 0:
             return

@@ -20,6 +20,7 @@ from pyburn.serialization import _allowed, _archive
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
     "get_safe_globals",
     "load",
     "safe_globals",
@@ -159,6 +160,17 @@ def _device_for(location: str, wanted: MapLocation, data: bytearray) -> Any:
             "torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
     return _core.device(location)
+
+
+def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
+    """The storage at a place, for functions that are given as `map_location`.
+
+    Example:
+        >>> import pyburn
+        >>> default_restore_location(pyburn.zeros(1).untyped_storage(), "cpu").device
+        device(type='cpu')
+    """
+    return UntypedStorage(storage._tensor.to(_core.device(location)))
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:

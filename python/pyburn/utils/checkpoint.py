@@ -20,7 +20,15 @@ from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.autograd import Function, backward, enable_grad, grad, is_grad_enabled, no_grad
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "checkpoint",
+    "checkpoint_sequential",
+    "get_device_states",
+    "noop_context_fn",
+    "set_device_states",
+]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -324,3 +332,26 @@ def _run_chain(chain: Sequence[Callable[[Any], Any]], value: Any) -> Any:
     for function in chain:
         value = function(value)
     return value
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Two empty lists: the devices of the arguments beside the CPU whose random state has to be kept, and the states.
+
+    Example:
+        >>> get_device_states(1)
+        ([], [])
+    """
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Nothing; the random state of the CPU is the only one."""
+
+
+class CheckpointFunction:
+    """`checkpoint(..., use_reentrant=True)` in the form of an autograd function."""
+
+    @staticmethod
+    def apply(run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """What the function gives, which is computed again in the backward pass."""
+        return checkpoint(run_function, *args, use_reentrant=True, preserve_rng_state=preserve_rng_state)

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 
 from pyburn.nn import (
+    _state,
     activation,
     adaptive,
     attention,
@@ -46,7 +47,7 @@ _FILES: dict[str, tuple[ModuleType, ...]] = {
     "lazy": (lazy,),
     "linear": (linear, lazy, attention),
     "loss": (loss, adaptive),
-    "module": (module,),
+    "module": (module, _state),
     "normalization": (normalization,),
     "padding": (padding,),
     "pixelshuffle": (upsampling,),

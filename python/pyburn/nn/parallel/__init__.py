@@ -8,7 +8,16 @@ from typing import Any
 
 from pyburn.nn.module import Module
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+    "scatter_kwargs",
+]
 
 
 class DataParallel(Module):
@@ -136,3 +145,74 @@ def data_parallel(
     """
     given = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*given, **(module_kwargs or {}))
+
+
+def _one_device(name: str, devices: Sequence[Any]) -> None:
+    if len(devices) > 1:
+        raise NotImplementedError(
+            f"{name}: pyburn computes on one device at a time; pass one device, not {len(devices)}"
+        )
+
+
+def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
+    """The module for each device: itself, since there is one.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.parallel.replicate(pyburn.nn.Identity(), ["cpu"])
+        [Identity()]
+    """
+    _one_device("replicate", devices)
+    return [network]
+
+
+def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
+    """The part of the inputs for each device: all of them, since there is one.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.parallel.scatter((pyburn.ones(1), 2), ["cpu"])
+        [(tensor([1.]), 2)]
+    """
+    _one_device("scatter", target_gpus)
+    return [inputs]
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The part of positional and named inputs for each device: all of them.
+
+    Example:
+        >>> scatter_kwargs((1,), {"a": 2}, ["cpu"])
+        (((1,),), ({'a': 2},))
+    """
+    _one_device("scatter_kwargs", target_gpus)
+    return (inputs,), (kwargs or {},)
+
+
+def parallel_apply(
+    modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Sequence[Any] | None = None, devices: Any = None
+) -> list[Any]:
+    """What each module gives for its inputs, one after the other.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.parallel.parallel_apply([pyburn.nn.Identity()], [(pyburn.ones(1),)])
+        [tensor([1.])]
+    """
+    named = kwargs_tup or [{}] * len(modules)
+    given = [each if isinstance(each, list | tuple) else (each,) for each in inputs]
+    return [module(*args, **kwargs) for module, args, kwargs in zip(modules, given, named, strict=True)]
+
+
+def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
+    """The outputs of all devices joined: the one there is.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.nn.parallel.gather([pyburn.ones(1)], "cpu")
+        tensor([1.])
+    """
+    _one_device("gather", outputs)
+    return outputs[0]

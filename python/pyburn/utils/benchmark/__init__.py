@@ -10,7 +10,7 @@ from typing import Any
 
 from pyburn import _core
 
-__all__ = ["Measurement", "Timer", "timer"]
+__all__ = ["Compare", "Measurement", "Timer", "timer"]
 
 
 def timer() -> float:
@@ -107,3 +107,32 @@ class Timer:
     ) -> Measurement:
         """As `blocked_autorange`."""
         return self.blocked_autorange(callback, min_run_time)
+
+
+class Compare:
+    """A table of measurements, one line for each statement.
+
+    Example:
+        >>> print(Compare([Measurement(1, [0.5], "x + 1")]))
+        x + 1: 500000.00 us
+    """
+
+    def __init__(self, results: list[Measurement]) -> None:
+        self._results = list(results)
+
+    def extend_results(self, results: list[Measurement]) -> None:
+        """Nothing; the table has these measurements too."""
+        self._results += results
+
+    def trim_significant_figures(self) -> None:
+        """Nothing; times are shown with two decimals anyway."""
+
+    def colorize(self, rowwise: bool = False) -> None:
+        """Nothing; the table has no colours."""
+
+    def print(self) -> None:
+        """Nothing; the table is printed."""
+        print(str(self))
+
+    def __str__(self) -> str:
+        return "\n".join(f"{result.statement or 'stmt'}: {result.median * 1e6:.2f} us" for result in self._results)

@@ -1,5 +1,8 @@
 """torch.utils.data: `pyburn.data` under torch's name."""
 
+from typing import Any as _Any
+
+from pyburn._absent import absent_class as _absent_class
 from pyburn.data import (
     BatchSampler,
     ChainDataset,
@@ -23,6 +26,10 @@ from pyburn.data import (
 )
 from pyburn.utils.data import _utils, dataloader, dataset, distributed, sampler
 
+_WHY = ("torch has left its data pipes behind", "use Dataset or IterableDataset with DataLoader")
+IterDataPipe: _Any = _absent_class("utils.data.IterDataPipe", *_WHY)
+MapDataPipe: _Any = _absent_class("utils.data.MapDataPipe", *_WHY)
+
 __all__ = [
     "BatchSampler",
     "ChainDataset",
@@ -30,7 +37,9 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
+    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",

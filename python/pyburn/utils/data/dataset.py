@@ -7,6 +7,7 @@ from pyburn.data.dataset import (
     IterableDataset,
     StackDataset,
     Subset,
+    T_co,
     TensorDataset,
     random_split,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "IterableDataset",
     "StackDataset",
     "Subset",
+    "T_co",
     "TensorDataset",
     "random_split",
 ]

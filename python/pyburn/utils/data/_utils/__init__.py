@@ -1,7 +1,7 @@
-"""torch.utils.data._utils, whose `collate` some projects import."""
+"""torch.utils.data._utils, parts of which some projects import."""
 
-from pyburn.utils.data._utils import collate
+from pyburn.utils.data._utils import collate, pin_memory, worker
 
-__all__ = [
-    "collate",
-]
+__all__ = ["collate", "pin_memory", "worker"]
+
+MP_STATUS_CHECK_INTERVAL = 5.0

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from pyburn._core import dtype
+from pyburn.compat import paths
 
 __all__ = ["alias_torch", "is_aliased"]
 
@@ -43,7 +44,12 @@ class _Torch(ModuleType):
         self.__all__ = [name for name, value in vars(self).items() if _is_exported(name, value)]
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(pyburn, name)
+        try:
+            value = getattr(pyburn, name)
+        except AttributeError:
+            if name not in paths.SHARED and name not in paths.ABSENT:
+                raise
+            return importlib.import_module(f"torch.{name}")
         # What is found once is kept, so that later calls cost what they cost in pyburn.
         self.__dict__[name] = value
         return value
@@ -63,6 +69,10 @@ class _Loader(importlib.abc.Loader):
         self._module = module
 
     def exec_module(self, module: ModuleType) -> None:
+        """Makes `import torch.x` give pyburn's module."""
+        if not hasattr(self._module, "__path__") and module.__name__.removeprefix("torch.") in paths.PARENTS:
+            # One file here, a package in torch: Python looks below packages only.
+            self._module.__path__ = []
         sys.modules[module.__name__] = self._module
 
 
@@ -102,6 +112,8 @@ def _resolve(below: str) -> ModuleType | None:
         # Only an absent parent means "look further"; a missing dependency of a module must be seen.
         if error.name is None or not f"pyburn.{below}".startswith(error.name):
             raise
+    if (made := paths.make(below)) is not None:
+        return made
     parent = _resolve(parent_name) if parent_name else pyburn
     found = getattr(parent, child, None) if parent is not None else None
     return found if isinstance(found, ModuleType) else None
@@ -154,6 +166,7 @@ def alias_torch() -> ModuleType:
     if _torch is None:
         _torch = _Torch()
         sys.meta_path.insert(0, _Finder())
+        sys.modules.update({f"torch.{path}": paths.late(path) for path in paths.EARLY})
         _follow_spawned_processes()
     sys.modules["torch"] = _torch
     return _torch
