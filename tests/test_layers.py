@@ -20,18 +20,21 @@ LAYERS = [
         "_legacy_storage",
         "_log",
         "_printing",
+        "_progress",
         "_quantized",
         "_size",
         "_storage",
         "_subclass",
         "_typeinfo",
     }
-    | {"_absent", "_settings", "_symbols", "return_types"},
-    {"ops"},
+    | {"_absent", "_schema", "_settings", "_symbols", "return_types"},
+    {"_ops", "ops"},
     {"_distribution", "_tensor", "autograd", "tensor"},
     {"cuda", "linalg", "fft", "masked", "signal", "special", "sparse", "distributions", "func", "safetensors", "utils"}
     | {
         "__config__",
+        "_custom_ops",
+        "_prims_common",
         "_six",
         "_dynamo",
         "_inductor",

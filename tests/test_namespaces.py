@@ -113,7 +113,6 @@ RAISES = [
     "t.hub.load('pytorch/vision', 'resnet18')",
     "t.hub.load_state_dict_from_url('https://example.com/no_such_model.pth')",
     "t.hub.download_url_to_file('https://example.com/x', '/tmp/x')",
-    "t.library.Library('a', 'DEF')",
     "t.distributed.fsdp.FullyShardedDataParallel(None)",
     "t.distributed.optim.ZeroRedundancyOptimizer([])",
     "t.ao.quantization.prepare(None)",

@@ -7,16 +7,20 @@ programs which look for it with `hasattr` take their other way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
+from pyburn import _ops
 from pyburn import fft as _fft
 from pyburn import linalg as _linalg
 from pyburn import special as _special
+from pyburn._absent import absent_class
 from pyburn._core import Generator, Tensor, _set_grad_enabled, device, dtype
 from pyburn._formats import layout, memory_format
 from pyburn._size import Size
 from pyburn._storage import TypedStorage, UntypedStorage
 from pyburn._subclass import disabled
+from pyburn.accelerator import current_accelerator
 from pyburn.autograd.engine import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from pyburn.cuda import Event, Stream
 from pyburn.futures import Future
@@ -26,18 +30,27 @@ from pyburn.nn import functional as _nn
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "DispatchKey",
+    "DispatchKeySet",
     "Event",
     "Future",
     "Generator",
+    "Graph",
     "ScriptFunction",
     "ScriptModule",
     "Size",
     "Stream",
     "TypedStorage",
     "UntypedStorage",
+    "Value",
+    "_AutoDispatchBelowAutograd",
+    "_ExcludeDispatchKeyGuard",
     "_TensorBase",
+    "_are_functorch_transforms_active",
     "_disabled_torch_function_impl",
     "_fft",
+    "_get_accelerator",
+    "_get_privateuse1_backend_name",
     "_get_tracing_state",
     "_is_tracing",
     "_jit_override_can_fuse_on_cpu",
@@ -65,6 +78,66 @@ _GLIBCXX_USE_CXX11_ABI = True
 has_cuda = has_cudnn = has_mkl = has_mps = has_xpu = False
 has_lapack = has_openmp = has_spectral = True
 DisableTorchFunction = DisableTorchFunctionSubclass = disabled
+_NO_GRAPHS = ("pyburn does not trace programs", "call the module itself")
+Graph: Any = absent_class("_C.Graph", *_NO_GRAPHS)
+Value: Any = absent_class("_C.Value", *_NO_GRAPHS)
+
+
+class _DispatchKeys:
+    def __getattr__(self, name: str) -> str:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return name
+
+
+# The name of a layer that calls pass through: a device, its autograd, its autocast.
+DispatchKey = _DispatchKeys()
+
+
+class DispatchKeySet:
+    """A set of dispatch keys; ``|`` joins two."""
+
+    def __init__(self, *keys: str) -> None:
+        self.keys = frozenset(keys)
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(*self.keys, *other.keys)
+
+    def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(*(self.keys - other.keys))
+
+    def has(self, key: str) -> bool:
+        """Whether a key is in the set."""
+        return key in self.keys
+
+    def add(self, key: str) -> DispatchKeySet:
+        """The set with one more key."""
+        return DispatchKeySet(*self.keys, key)
+
+
+def _ExcludeDispatchKeyGuard(keys: DispatchKeySet) -> AbstractContextManager[None]:
+    """A context in which operators pass by what is registered for these keys."""
+    return _ops.excluded(*keys.keys)
+
+
+def _AutoDispatchBelowAutograd() -> AbstractContextManager[None]:
+    """A context in which operators pass by what is registered for autograd."""
+    return _ops.excluded("Autograd", "AutogradCPU", "AutogradWGPU")
+
+
+def _are_functorch_transforms_active() -> bool:
+    """False: `func` transforms call functions as they are."""
+    return False
+
+
+def _get_privateuse1_backend_name() -> str:
+    """Torch's own name for the device that others may add."""
+    return "privateuseone"
+
+
+def _get_accelerator() -> device:
+    """The device of `accelerator`, or the CPU where there is none."""
+    return current_accelerator() or device("cpu")
 
 
 def _disabled_torch_function_impl(

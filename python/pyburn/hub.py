@@ -13,9 +13,10 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from pyburn._files import replacing
+from pyburn._progress import tqdm
 from pyburn.serialization import load as _load_file
 
-__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir", "tqdm"]
 
 _HUBCONF = "hubconf.py"
 _directory: str | None = None

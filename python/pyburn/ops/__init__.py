@@ -1,5 +1,6 @@
 """torch's functions by family; each family's `METHODS` are attached to Tensor here."""
 
+import importlib.util as _importlib_util
 import typing as _typing
 
 from pyburn._core import Tensor as _Tensor
@@ -137,3 +138,13 @@ for _name in _NUMPY.split():
     # These three methods are called too often to pay for a name that hardly anyone uses.
     if hasattr(_Tensor, _name) and _name not in ("gather", "index_select", "unsqueeze"):
         setattr(_Tensor, _name, _numpy_names(getattr(_Tensor, _name)))
+
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        # torch's own `torch.ops`: operators by namespace, each there as soon as it is asked for.
+        if name.startswith("__") or _importlib_util.find_spec(f"pyburn.ops.{name}") is not None:
+            raise AttributeError(f"module 'pyburn.ops' has no attribute '{name}'")
+        from pyburn import _ops
+
+        return getattr(_ops, name) if name in ("load_library", "loaded_libraries") else _ops.namespace(name)
