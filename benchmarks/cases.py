@@ -93,6 +93,30 @@ def large_exp(lib: Any) -> Callable[[], object]:
     return lambda: a.exp()
 
 
+def large_softmax(lib: Any) -> Callable[[], object]:
+    """`softmax` of rows of a thousand random floats."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.softmax(1)
+
+
+def large_half(lib: Any) -> Callable[[], object]:
+    """A million floats to float16."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.half()
+
+
+def large_long(lib: Any) -> Callable[[], object]:
+    """A million floats to int64."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.long()
+
+
+def large_gather(lib: Any) -> Callable[[], object]:
+    """`gather` of a million floats along the first dimension."""
+    a, index = lib.rand(1000, 1000), lib.randint(0, 1000, (1000, 1000))
+    return lambda: a.gather(0, index)
+
+
 def large_sum(lib: Any) -> Callable[[], object]:
     """`sum` of a million floats."""
     a = lib.ones(1000, 1000)
@@ -189,6 +213,10 @@ CASES: dict[str, Case] = {
         large_randn,
         large_add,
         large_exp,
+        large_softmax,
+        large_half,
+        large_long,
+        large_gather,
         large_sum,
         large_sum_rows,
         large_argmax,

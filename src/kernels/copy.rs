@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 use rustfft::num_complex::{Complex32, Complex64};
 
+use super::cast::{self, truncate, truncate_short};
 use super::complex;
 use super::iterate::rows;
 use crate::dtype::DType;
@@ -77,6 +78,7 @@ const CHUNK: usize = 256;
 #[derive(Clone, Copy)]
 struct Wide {
     int: i64,
+    short: i32,
     float: f64,
 }
 
@@ -109,8 +111,14 @@ fn convert(target: &View<'_>, source: &View<'_>) {
     }
     let (to, from) = (Shared(target.pointer), Shared(source.pointer));
     let (to_dtype, from_dtype) = (target.dtype, source.dtype);
+    let direct = cast::direct(from_dtype, to_dtype);
     walk(target, source, |[t, s], length, [dt, ds]| {
-        let mut buffer = [Wide { int: 0, float: 0.0 }; CHUNK];
+        if let Some(direct) = direct.filter(|_| dt == 1 && ds == 1) {
+            let (from, to) = (from.0.wrapping_add(s * from_dtype.size()), to.0.wrapping_add(t * to_dtype.size()));
+            // SAFETY: a row of `length` elements lies at both places, as in `copy_same`.
+            return unsafe { direct(from, to, length) };
+        }
+        let mut buffer = [Wide { int: 0, short: 0, float: 0.0 }; CHUNK];
         let mut done = 0;
         while done < length {
             let part = CHUNK.min(length - done);
@@ -122,11 +130,6 @@ fn convert(target: &View<'_>, source: &View<'_>) {
             done += part;
         }
     });
-}
-
-/// float to integer as x86 does it, which is what torch shows: out of range and NaN give the lowest value.
-fn truncate(value: f64) -> i64 {
-    if (-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 unsafe fn load(dtype: DType, from: Shared, start: usize, step: usize, out: &mut [Wide]) {
@@ -141,19 +144,22 @@ unsafe fn load(dtype: DType, from: Shared, start: usize, step: usize, out: &mut 
     }
     macro_rules! int {
         ($type:ty) => {
-            each!($type, |value| Wide { int: value as i64, float: value as f64 })
+            each!($type, |value| Wide { int: value as i64, short: value as i32, float: value as f64 })
         };
     }
     macro_rules! float {
         ($type:ty) => {
             each!($type, |value| {
                 let float = f64::from(value);
-                Wide { int: truncate(float), float }
+                Wide { int: truncate(float), short: truncate_short(float), float }
             })
         };
     }
     match dtype {
-        DType::Bool => each!(u8, |value| Wide { int: i64::from(value != 0), float: f64::from(value != 0) }),
+        DType::Bool => each!(u8, |value| {
+            let truth = u8::from(value != 0);
+            Wide { int: i64::from(truth), short: i32::from(truth), float: f64::from(truth) }
+        }),
         DType::U8 => int!(u8),
         DType::I8 => int!(i8),
         DType::I16 => int!(i16),
@@ -169,9 +175,11 @@ unsafe fn load(dtype: DType, from: Shared, start: usize, step: usize, out: &mut 
         // The imaginary part is dropped, as torch does with a warning.
         DType::C64 => each!([f32; 2], |value| {
             let float = f64::from(value[0]);
-            Wide { int: truncate(float), float }
+            Wide { int: truncate(float), short: truncate_short(float), float }
         }),
-        DType::C128 => each!([f64; 2], |value| Wide { int: truncate(value[0]), float: value[0] }),
+        DType::C128 => each!([f64; 2], |value| {
+            Wide { int: truncate(value[0]), short: truncate_short(value[0]), float: value[0] }
+        }),
     }
 }
 
@@ -187,16 +195,17 @@ unsafe fn store(dtype: DType, to: Shared, start: usize, step: usize, values: &[W
     match dtype {
         // NaN is true; an integer part of zero is not enough to be false.
         DType::Bool => each!(u8, |wide| u8::from(wide.float != 0.0)),
-        DType::U8 => each!(u8, |wide| wide.int as u8),
-        DType::I8 => each!(i8, |wide| wide.int as i8),
-        DType::I16 => each!(i16, |wide| wide.int as i16),
-        DType::I32 => each!(i32, |wide| wide.int as i32),
+        DType::U8 => each!(u8, |wide| wide.short as u8),
+        DType::I8 => each!(i8, |wide| wide.short as i8),
+        DType::I16 => each!(i16, |wide| wide.short as i16),
+        DType::I32 => each!(i32, |wide| wide.short),
         DType::I64 => each!(i64, |wide| wide.int),
         DType::U16 => each!(u16, |wide| wide.int as u16),
         DType::U32 => each!(u32, |wide| wide.int as u32),
         DType::U64 => each!(u64, |wide| wide.int as u64),
-        DType::F16 => each!(f16, |wide| f16::from_f64(wide.float)),
-        DType::BF16 => each!(bf16, |wide| bf16::from_f64(wide.float)),
+        // By way of float32, as torch does.
+        DType::F16 => each!(f16, |wide| f16::from_f32(wide.float as f32)),
+        DType::BF16 => each!(bf16, |wide| bf16::from_f32(wide.float as f32)),
         DType::F32 => each!(f32, |wide| wide.float as f32),
         DType::F64 => each!(f64, |wide| wide.float),
         DType::C64 => each!([f32; 2], |wide| [wide.float as f32, 0.0]),

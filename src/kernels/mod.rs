@@ -2,6 +2,7 @@
 
 pub mod binary;
 pub mod box_muller;
+pub mod cast;
 pub mod complex;
 pub mod conv;
 pub mod copy;

@@ -51,24 +51,21 @@ pub fn from_integers(numbers: &[i64], shape: &[usize], device: Device) -> Result
 /// Row numbers that address positions along `dim`: for each element of `index_shape` one, all other coordinates equal.
 pub fn along(shape: &[usize], dim: usize, index_shape: &[usize], positions: &[i64]) -> Vec<i64> {
     let strides = contiguous_strides(shape);
-    let rank = shape.len();
-    let mut counter = vec![0usize; rank];
-    let mut at = 0i64;
-    let step = |axis: usize| if axis == dim { 0 } else { strides.get(axis).copied().unwrap_or(0) as i64 };
+    let step = |axis: usize| if axis == dim { 0 } else { strides.get(axis).copied().unwrap_or(0) };
     let own = strides.get(dim).copied().unwrap_or(1) as i64;
+    let Some((&length, outer)) = index_shape.split_last().filter(|(length, _)| **length > 0) else {
+        return positions.iter().map(|&position| position * own).collect();
+    };
+    let beside = step(outer.len()) as i64;
     let mut out = Vec::with_capacity(positions.len());
-    for &position in positions {
-        out.push(at + position * own);
-        for axis in (0..rank).rev() {
-            let (Some(count), Some(&size)) = (counter.get_mut(axis), index_shape.get(axis)) else { continue };
-            *count += 1;
-            at += step(axis);
-            if *count < size {
-                break;
-            }
-            at -= *count as i64 * step(axis);
-            *count = 0;
+    for (mut number, row) in positions.chunks(length).enumerate() {
+        let mut at = 0;
+        for (axis, &size) in outer.iter().enumerate().rev() {
+            at += number % size * step(axis);
+            number /= size;
         }
+        let at = at as i64;
+        out.extend(row.iter().enumerate().map(|(column, &position)| at + column as i64 * beside + position * own));
     }
     out
 }

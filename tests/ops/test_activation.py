@@ -96,6 +96,13 @@ def test_softmax_dims_and_dtypes():
     check_op(lambda lib, t: t.softmax(0), [float("nan"), 1.0], grad=False)
     check_op(lambda lib, t: t.transpose(0, 2).softmax(1), x)
     check_op(lambda lib, t: t.softmax(1), np.random.default_rng(0).standard_normal((300, 400)).astype("float32"))
+    for length in (15, 16, 17, 300):
+        row = np.random.default_rng(1).standard_normal((3, length)).astype("float32") * 30
+        check_op(lambda lib, t: (t.softmax(1), t.log_softmax(1)), row)
+        row[0, 3], row[1, 5], row[2, :] = np.nan, np.inf, -np.inf
+        check_op(lambda lib, t: (t.softmax(1), t.log_softmax(1)), row, grad=False)
+        row[0, 3], row[1, :5], row[2, 7] = -np.inf, -np.inf, -3e38
+        check_op(lambda lib, t: (t.softmax(1), t.log_softmax(1)), row, grad=False)
     check_error(lambda lib, t: t.softmax(3), x, same_class=True)
     check_error(lambda lib, t: t.softmax(0), [1, 2])
 

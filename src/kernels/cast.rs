@@ -1,0 +1,153 @@
+//! Rows of one element type turned into another without a step between (benchmarks/cases.py: large_half, large_long).
+
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
+use crate::dtype::DType;
+
+/// Converts so many elements from the first address to the second.
+pub type Direct = unsafe fn(*const u8, *mut u8, usize);
+
+/// float to integer as x86 does it, which is what torch shows: out of range and NaN give the lowest value.
+pub fn truncate(value: f64) -> i64 {
+    if (-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&value) { value as i64 } else { i64::MIN }
+}
+
+/// As `truncate`, for integers of 32 bits and, wrapped around, narrower ones.
+pub fn truncate_short(value: f64) -> i32 {
+    if (-2_147_483_648.0..2_147_483_648.0).contains(&value) { value as i32 } else { i32::MIN }
+}
+
+/// An element that the most used types are made from; integers wrap around.
+trait Source: Copy {
+    fn int(self) -> i64;
+    fn short(self) -> i32;
+    fn single(self) -> f32;
+    fn double(self) -> f64;
+    fn truth(self) -> bool;
+}
+
+macro_rules! source {
+    ($($type:ty: |$value:ident| $int:expr, $short:expr, $single:expr, $double:expr, $truth:expr;)+) => { $(
+        impl Source for $type {
+            fn int(self) -> i64 {
+                let $value = self;
+                $int
+            }
+            fn short(self) -> i32 {
+                let $value = self;
+                $short
+            }
+            fn single(self) -> f32 {
+                let $value = self;
+                $single
+            }
+            fn double(self) -> f64 {
+                let $value = self;
+                $double
+            }
+            fn truth(self) -> bool {
+                let $value = self;
+                $truth
+            }
+        }
+    )+ };
+}
+
+source! {
+    u8: |value| i64::from(value), i32::from(value), f32::from(value), f64::from(value), value != 0;
+    i32: |value| i64::from(value), value, value as f32, f64::from(value), value != 0;
+    i64: |value| value, value as i32, value as f32, value as f64, value != 0;
+    bf16: |value| truncate(value.to_f64()), truncate_short(value.to_f64()), value.to_f32(), value.to_f64(),
+        value.to_f32() != 0.0;
+    f32: |value| truncate(value.into()), truncate_short(value.into()), value, f64::from(value), value != 0.0;
+    f64: |value| truncate(value), truncate_short(value), value as f32, value, value != 0.0;
+}
+
+/// The conversion of a row between two of the most used types; the others go through a wide value.
+pub fn direct(from: DType, to: DType) -> Option<Direct> {
+    match from {
+        // A truth value is stored as 0 or 1.
+        DType::Bool | DType::U8 => target::<u8>(to),
+        DType::I32 => target::<i32>(to),
+        DType::I64 => target::<i64>(to),
+        DType::F16 if to == DType::F32 => Some(widen_half),
+        DType::BF16 => target::<bf16>(to),
+        DType::F32 if to == DType::F16 => Some(narrow_half),
+        DType::F32 => target::<f32>(to),
+        DType::F64 => target::<f64>(to),
+        _ => None,
+    }
+}
+
+fn target<A: Source>(to: DType) -> Option<Direct> {
+    macro_rules! row {
+        ($type:ty, $convert:expr) => {
+            |from, to, length| {
+                // SAFETY: the caller of a `Direct` vouches for the rows.
+                unsafe { each::<A, $type>(from, to, length, $convert) }
+            }
+        };
+    }
+    Some(match to {
+        DType::Bool => row!(u8, |value| u8::from(value.truth())),
+        DType::U8 => row!(u8, |value| value.short() as u8),
+        DType::I32 => row!(i32, A::short),
+        DType::I64 => row!(i64, A::int),
+        DType::BF16 => row!(bf16, |value| bf16::from_f32(value.single())),
+        DType::F32 => row!(f32, A::single),
+        DType::F64 => row!(f64, A::double),
+        _ => return None,
+    })
+}
+
+/// # Safety
+/// `length` elements of `A` and of `B` lie at the addresses.
+unsafe fn each<A: Copy, B>(from: *const u8, to: *mut u8, length: usize, convert: impl Fn(A) -> B) {
+    for i in 0..length {
+        // SAFETY: the caller's; memory from outside may not be aligned.
+        unsafe { to.cast::<B>().add(i).write_unaligned(convert(from.cast::<A>().add(i).read_unaligned())) };
+    }
+}
+
+/// Elements converted at a time where the buffers must be aligned.
+const CHUNK: usize = 256;
+
+/// # Safety
+/// As `each`.
+unsafe fn through<A: Copy + Default, B: Copy + Default>(
+    from: *const u8,
+    to: *mut u8,
+    length: usize,
+    convert: impl Fn(&[A], &mut [B]),
+) {
+    let (mut read, mut made) = ([A::default(); CHUNK], [B::default(); CHUNK]);
+    for start in (0..length).step_by(CHUNK) {
+        let part = CHUNK.min(length - start);
+        // SAFETY: the caller's; copied as bytes, since memory from outside may not be aligned.
+        unsafe {
+            let bytes = part * size_of::<A>();
+            std::ptr::copy_nonoverlapping(from.add(start * size_of::<A>()), read.as_mut_ptr().cast(), bytes);
+        }
+        convert(&read[..part], &mut made[..part]);
+        // SAFETY: as above.
+        unsafe {
+            let bytes = part * size_of::<B>();
+            std::ptr::copy_nonoverlapping(made.as_ptr().cast(), to.add(start * size_of::<B>()), bytes);
+        }
+    }
+}
+
+/// # Safety
+/// As `each`.
+unsafe fn widen_half(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the caller's.
+    unsafe { through::<f16, f32>(from, to, length, |read, made| read.convert_to_f32_slice(made)) }
+}
+
+/// # Safety
+/// As `each`.
+unsafe fn narrow_half(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the caller's.
+    unsafe { through::<f32, f16>(from, to, length, |read, made| made.convert_from_f32_slice(read)) }
+}
