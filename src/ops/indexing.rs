@@ -35,7 +35,7 @@ fn element_rows(x: &Tensor, dim: usize, index: &Tensor) -> Result<Rows> {
     if let Some(bad) = positions.iter().find(|&&position| position < 0 || position >= size) {
         return error::runtime(format!("index {bad} is out of bounds for dimension {dim} with size {size}"));
     }
-    Ok(Rows::new(rows::along(&x.shape(), dim, &index.shape(), &positions), 1))
+    Ok(Rows::new(rows::along(&x.shape(), dim, &index.shape(), positions), 1))
 }
 
 /// Checks that `index` fits inside `limit`, apart from `free` (if given).

@@ -23,13 +23,13 @@ use crate::tensor::{Tensor, device_view, prim};
 /// Checked row numbers of a tensor seen as a matrix with `block` columns.
 #[derive(Clone)]
 pub struct Rows {
-    pub numbers: Arc<[i64]>,
+    pub numbers: Arc<Vec<i64>>,
     pub block: usize,
 }
 
 impl Rows {
     pub fn new(numbers: Vec<i64>, block: usize) -> Self {
-        Self { numbers: numbers.into(), block }
+        Self { numbers: Arc::new(numbers), block }
     }
 }
 
@@ -37,9 +37,11 @@ impl Rows {
 pub fn integers(index: &Tensor) -> Result<Vec<i64>> {
     let host = index.moved(Device::Cpu)?;
     let host = if host.dtype() == DType::I64 { host } else { host.converted(DType::I64)? };
-    let bytes = host.to_bytes()?;
-    let (cells, _) = bytes.as_chunks::<8>();
-    Ok(cells.iter().map(|&cell| i64::from_ne_bytes(cell)).collect())
+    if host.numel() == 0 {
+        return Ok(Vec::new());
+    }
+    host.contiguous_data()?
+        .with_bytes(|bytes| bytes.as_chunks::<8>().0.iter().map(|&cell| i64::from_ne_bytes(cell)).collect())
 }
 
 /// A device or CPU tensor of int64 from numbers.
@@ -48,26 +50,24 @@ pub fn from_integers(numbers: &[i64], shape: &[usize], device: Device) -> Result
     Tensor::from_bytes(Bytes::from_bytes_vec(bytes), shape, DType::I64)?.moved(device)
 }
 
-/// Row numbers that address positions along `dim`: for each element of `index_shape` one, all other coordinates equal.
-pub fn along(shape: &[usize], dim: usize, index_shape: &[usize], positions: &[i64]) -> Vec<i64> {
+/// Positions along `dim` made row numbers: for each element of `index_shape` one, all other coordinates equal.
+pub fn along(shape: &[usize], dim: usize, index_shape: &[usize], mut positions: Vec<i64>) -> Vec<i64> {
     let strides = contiguous_strides(shape);
     let step = |axis: usize| if axis == dim { 0 } else { strides.get(axis).copied().unwrap_or(0) };
     let own = strides.get(dim).copied().unwrap_or(1) as i64;
-    let Some((&length, outer)) = index_shape.split_last().filter(|(length, _)| **length > 0) else {
-        return positions.iter().map(|&position| position * own).collect();
-    };
-    let beside = step(outer.len()) as i64;
-    let mut out = Vec::with_capacity(positions.len());
-    for (mut number, row) in positions.chunks(length).enumerate() {
+    let (length, outer) = index_shape.split_last().map_or((1, [].as_slice()), |(&length, outer)| (length, outer));
+    let beside = if index_shape.is_empty() { 0 } else { step(outer.len()) as i64 };
+    for (mut number, row) in positions.chunks_mut(length.max(1)).enumerate() {
         let mut at = 0;
         for (axis, &size) in outer.iter().enumerate().rev() {
             at += number % size * step(axis);
             number /= size;
         }
-        let at = at as i64;
-        out.extend(row.iter().enumerate().map(|(column, &position)| at + column as i64 * beside + position * own));
+        for (column, position) in row.iter_mut().enumerate() {
+            *position = at as i64 + column as i64 * beside + *position * own;
+        }
     }
-    out
+    positions
 }
 
 /// Row numbers of the sub-tensors at `positions` of `dim`, for every combination of the dimensions before it.
