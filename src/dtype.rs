@@ -98,6 +98,10 @@ impl DType {
         self.kind() == Kind::Float
     }
 
+    pub fn is_half(self) -> bool {
+        matches!(self, Self::F16 | Self::BF16)
+    }
+
     pub fn is_int(self) -> bool {
         self.kind() == Kind::Int
     }
@@ -141,6 +145,16 @@ impl DType {
             Self::U64 => (0, i64::MAX),
             _ => return None,
         })
+    }
+
+    /// The largest finite value of a floating or complex dtype.
+    pub fn max_finite(self) -> f64 {
+        match self.real() {
+            Self::F16 => f64::from(half::f16::MAX),
+            Self::BF16 => f64::from(half::bf16::MAX),
+            Self::F32 => f64::from(f32::MAX),
+            _ => f64::MAX,
+        }
     }
 
     pub fn is_signed(self) -> bool {

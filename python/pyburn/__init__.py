@@ -252,6 +252,7 @@ if _typing.TYPE_CHECKING:
 # `pyburn.tensor` is a module that can be called: it replaces the function of the same name.
 _importlib.import_module("pyburn.tensor")
 
+_os.register_at_fork(before=_core._before_fork, after_in_parent=_core._after_fork, after_in_child=_core._after_fork)
 _os.register_at_fork(after_in_child=_core._after_fork_in_child)
 
 __version__ = "0.1.0"

@@ -5,7 +5,7 @@ use burn_dispatch::Dispatch;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::data::check_range;
+use super::data::fits_integer;
 use super::operand::Scalar;
 use crate::autograd::{Record, grads};
 use crate::device::{Device, DeviceArg, default_device};
@@ -52,6 +52,12 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         _ => Dispatch::float_full(stored_shape, value.burn(Kind::Float), &burn, stored.into()),
     })?;
     Tensor::from_prim_shaped(value, dtype, device, shape)
+}
+
+/// A number as a tensor of rank 0, for ops that write it as it is: it must fit the dtype.
+pub fn number(value: Scalar, dtype: DType, device: Device) -> Result<Tensor> {
+    check_fill(value, dtype)?;
+    full(&[], value, dtype, device)
 }
 
 /// A rank-0 CPU tensor.
@@ -198,16 +204,26 @@ pub fn device_or_default(device: Option<DeviceArg>) -> Result<Device> {
     device.map_or_else(default_device, |device| Ok(device.0))
 }
 
-fn check_fill(value: Scalar, dtype: DType) -> PyResult<()> {
-    match value {
-        _ if dtype.kind() != Kind::Int => Ok(()),
-        Scalar::Bool(_) => Ok(()),
-        Scalar::Int(value) => check_range(i128::from(value), dtype),
-        // Out of range of i128, and NaN, come out as values that are out of every dtype's range.
-        Scalar::Float(value) | Scalar::Complex(value, _) => {
-            check_range(if value.is_nan() { i128::MAX } else { value.trunc() as i128 }, dtype)
+/// Refuses a number that `dtype` cannot hold, as torch does wherever a number is written as it is.
+pub fn check_fill(value: Scalar, dtype: DType) -> Result<()> {
+    let fits = match (value, dtype.kind()) {
+        (Scalar::Bool(_), _) | (_, Kind::Bool) => true,
+        (Scalar::Int(value), Kind::Int) => fits_integer(i128::from(value), dtype),
+        (Scalar::Float(value) | Scalar::Complex(value, _), Kind::Int) => {
+            // A float below zero has no place in an unsigned dtype, though an integer wraps there.
+            let signed = dtype.is_signed() || value.trunc() >= 0.0;
+            // Out of range of i128 comes out as a value that is out of every dtype's range.
+            !value.is_nan() && signed && fits_integer(value.trunc() as i128, dtype)
         }
+        (value, _) => {
+            let (number, most) = (value.as_f64().abs(), dtype.max_finite());
+            !number.is_finite() || number <= most
+        }
+    };
+    if fits {
+        return Ok(());
     }
+    error::runtime(format!("value cannot be converted to type {} without overflow", dtype.name()))
 }
 
 /// A tensor filled with one value; without a dtype the value decides it.
@@ -223,7 +239,9 @@ fn _full(
 ) -> PyResult<Tensor> {
     let shape = shape_of(op, &sizes(op, size)?)?;
     let dtype = dtype.map_or_else(|| value.dtype(), |dtype| dtype.0);
-    check_fill(value, dtype)?;
+    if shape.iter().product::<usize>() != 1 || !dtype.is_half() {
+        check_fill(value, dtype)?;
+    }
     let device = device_or_default(device)?;
     Ok(finish(full(&shape, value, dtype, device)?, requires_grad)?)
 }

@@ -175,18 +175,22 @@ fn overflow(dtype: DType) -> PyErr {
     PyRuntimeError::new_err(format!("value cannot be converted to type {} without overflow", dtype.name()))
 }
 
-/// Refuses an integer that the dtype cannot hold; unsigned ones take negative numbers and wrap, as in torch.
-pub fn check_range(value: i128, dtype: DType) -> PyResult<()> {
+/// Whether the dtype can hold an integer; unsigned ones take negative numbers and wrap, as in torch.
+pub fn fits_integer(value: i128, dtype: DType) -> bool {
     let bits = dtype.size() * 8;
     let most = if dtype.is_signed() { (1i128 << (bits - 1)) - 1 } else { (1i128 << bits) - 1 };
     let least = if dtype.is_signed() { -most - 1 } else { -most };
-    if (least..=most).contains(&value) { Ok(()) } else { Err(overflow(dtype)) }
+    (least..=most).contains(&value)
+}
+
+fn check_range(value: i128, dtype: DType) -> PyResult<()> {
+    if fits_integer(value, dtype) { Ok(()) } else { Err(overflow(dtype)) }
 }
 
 fn integer(object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<i64> {
     if object.is_instance_of::<PyFloat>() {
         let value = object.extract::<f64>()?.trunc();
-        if !(-1.9e19..=1.9e19).contains(&value) {
+        if !(-1.9e19..=1.9e19).contains(&value) || (value < 0.0 && !dtype.is_signed()) {
             return Err(overflow(dtype));
         }
         check_range(value as i128, dtype)?;

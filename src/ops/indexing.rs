@@ -89,7 +89,7 @@ pub fn scatter_parts(op: &str, x: &Tensor, dim: usize, index: &Tensor, src: &Ope
     }
     let values = match src {
         Operand::Scalar(value) => {
-            let one = creation::full(&[], *value, x.dtype(), x.device())?;
+            let one = creation::number(*value, x.dtype(), x.device())?;
             movement::expand(&one, &index.shape())?
         }
         Operand::Tensor(src) => {
@@ -417,7 +417,7 @@ impl PyTensor {
     fn index_fill(&self, dim: isize, index: Tensor, value: Operand) -> Result<Tensor> {
         let value = match value {
             Operand::Tensor(value) => value,
-            Operand::Scalar(value) => creation::full(&[], value, self.tensor.dtype(), self.tensor.device())?,
+            Operand::Scalar(value) => creation::number(value, self.tensor.dtype(), self.tensor.device())?,
         };
         index_fill(&self.tensor, wrap_dim("index_fill", dim, self.tensor.rank())?, &index, &value)
     }

@@ -29,6 +29,10 @@ pub fn copy(target: &Tensor, value: &Tensor) -> Result<()> {
 /// One number everywhere; elements that share memory get the same, so torch allows it on expanded views too.
 pub fn fill(target: &Tensor, value: Scalar) -> Result<()> {
     check_history("fill_", target)?;
+    // torch writes a single element of half precision without looking at the range.
+    if target.numel() != 1 || !target.dtype().is_half() {
+        creation::check_fill(value, target.dtype())?;
+    }
     let one = creation::full(&[], value, target.dtype(), target.device())?;
     overwrite(target, &one)
 }

@@ -127,6 +127,7 @@ pub fn pad_constant(x: &Tensor, pads: &[(isize, isize)], value: Scalar) -> Resul
         starts.push(before.max(0).min(target) as usize);
     }
     checked_numel(&shape)?;
+    creation::check_fill(value, x.dtype())?;
     let out = creation::full(&shape, value, x.dtype(), x.device())?;
     let sizes = inner.shape();
     let mut window = Geometry::contiguous(&shape);

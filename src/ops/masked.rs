@@ -169,7 +169,7 @@ impl PyTensor {
     fn masked_fill(&self, mask: Tensor, value: Operand) -> Result<Tensor> {
         let value = match value {
             Operand::Tensor(value) => value,
-            Operand::Scalar(value) => creation::full(&[], value, self.tensor.dtype(), self.tensor.device())?,
+            Operand::Scalar(value) => creation::number(value, self.tensor.dtype(), self.tensor.device())?,
         };
         masked_fill(&self.tensor, &mask, &value)
     }

@@ -58,18 +58,20 @@ impl Moves {
     }
 
     fn extent(&self, dim: usize) -> usize {
-        (self.kernel[dim] - 1) * self.dilation[dim] + 1
+        (self.kernel[dim] - 1).saturating_mul(self.dilation[dim]).saturating_add(1)
     }
 
     /// How many windows there are along a dimension of `size` elements.
     fn count(&self, op: &str, dim: usize, size: usize) -> Result<usize> {
         let (stride, padding) = (self.stride[dim], self.padding[dim]);
         let slack = if self.ceil { stride - 1 } else { 0 };
-        let room = (size + 2 * padding + slack).checked_sub(self.extent(dim));
+        let padded = padding.saturating_mul(2).saturating_add(size);
+        let room = padded.saturating_add(slack).checked_sub(self.extent(dim));
         let count = room.map_or(0, |room| {
             let count = room / stride + 1;
             // The last window must start inside the input or its left padding.
-            if self.ceil && (count - 1) * stride >= size + padding { count - 1 } else { count }
+            let last = (count - 1).saturating_mul(stride);
+            if self.ceil && last >= size.saturating_add(padding) { count - 1 } else { count }
         });
         if count == 0 {
             return error::shape(format!(
@@ -83,13 +85,14 @@ impl Moves {
 
     /// The elements of each window that lie inside the input.
     fn windows(&self, op: &str, dim: usize, size: usize) -> Result<Windows> {
-        let step = self.dilation[dim];
-        let ranges = (0..self.count(op, dim, size)?)
+        let (step, count) = (self.dilation[dim], self.count(op, dim, size)?);
+        check_windows(count)?;
+        let ranges = (0..count)
             .map(|window| {
                 let start = window * self.stride[dim];
-                let end = (start + self.extent(dim)).saturating_sub(self.padding[dim]).min(size);
-                let missing = self.padding[dim].saturating_sub(start).div_ceil(step) * step;
-                let first = start + missing - self.padding[dim];
+                let end = start.saturating_add(self.extent(dim)).saturating_sub(self.padding[dim]).min(size);
+                let missing = self.padding[dim].saturating_sub(start).div_ceil(step).saturating_mul(step);
+                let first = start.saturating_add(missing).saturating_sub(self.padding[dim]);
                 if first < end { Ok((first, end)) } else { error::shape(format!("{op}: a window has no elements")) }
             })
             .collect::<Result<_>>()?;
@@ -98,18 +101,31 @@ impl Moves {
 
     /// The number of elements that each window of an average counts when padding counts too.
     fn padded_counts(&self, dim: usize, size: usize, windows: usize) -> Vec<usize> {
-        let most = size + 2 * self.padding[dim];
+        let most = self.padding[dim].saturating_mul(2).saturating_add(size);
         (0..windows)
             .map(|window| window * self.stride[dim])
-            .map(|start| (start + self.kernel[dim]).min(most) - start)
+            .map(|start| start.saturating_add(self.kernel[dim]).min(most) - start)
             .collect()
     }
 }
 
+/// Refuses more windows than the tables of them have room for.
+fn check_windows(count: usize) -> Result<()> {
+    check::allocation(count.saturating_mul(128))
+}
+
 /// Windows that share `size` elements out among `count` outputs.
-fn adaptive_windows(size: usize, count: usize) -> Windows {
+fn adaptive_windows(size: usize, count: usize) -> Result<Windows> {
+    check_windows(count)?;
     let ranges = (0..count).map(|at| (at * size / count, ((at + 1) * size).div_ceil(count))).collect();
-    Windows { size, step: 1, ranges }
+    Ok(Windows { size, step: 1, ranges })
+}
+
+/// Refuses a result that does not fit in memory before anything of its size is made.
+fn check_result(leading: &[usize], windows: &[Windows], dtype: DType) -> Result<()> {
+    let sizes = leading.iter().copied().chain(windows.iter().map(|window| window.ranges.len()));
+    let numel = sizes.fold(1usize, usize::saturating_mul);
+    check::allocation(numel.saturating_mul(dtype.size().max(8)))
 }
 
 /// The leading sizes and the pooled sizes of an input with or without a batch dimension.
@@ -135,6 +151,7 @@ fn max_pool(op: &str, x: &Tensor, windows: Vec<Windows>, moves: Option<&Moves>) 
     check::kind(op, x.dtype(), &[Kind::Float, Kind::Int])?;
     let spatial = windows.len();
     let (leading, pooled) = split(op, x, spatial)?;
+    check_result(&leading, &windows, x.dtype())?;
     let shape = joined(&leading, windows.iter().map(|window| window.ranges.len()));
     let plane: usize = pooled.iter().product();
     let rows: usize = leading.iter().product();
@@ -367,8 +384,9 @@ fn check_averaged(op: &str, x: &Tensor) -> Result<()> {
 fn averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Option<isize>) -> Result<Tensor> {
     let dtype = x.dtype();
     let wide = if matches!(dtype, DType::F16 | DType::BF16) && x.device().is_cpu() { DType::F32 } else { dtype };
-    let mut out = creation::to_dtype(x, wide)?;
     let first = x.rank() - windows.len();
+    check_result(&x.shape()[..first], windows, dtype)?;
+    let mut out = creation::to_dtype(x, wide)?;
     for (dim, window) in windows.iter().enumerate() {
         let rows: Vec<Vec<(usize, f64)>> =
             window.ranges.iter().map(|&(start, end)| (start..end).map(|at| (at, 1.0)).collect()).collect();
@@ -456,8 +474,8 @@ fn adaptive(op: &str, input: &Tensor, output_size: &[Option<isize>]) -> Result<V
         .iter()
         .zip(output_size)
         .map(|(&size, &wanted)| match wanted {
-            None => Ok(adaptive_windows(size, size)),
-            Some(count) if count >= 0 => Ok(adaptive_windows(size, count as usize)),
+            None => adaptive_windows(size, size),
+            Some(count) if count >= 0 => adaptive_windows(size, count as usize),
             Some(bad) => error::runtime(format!("{op}: output_size must be non-negative, got {bad}")),
         })
         .collect()

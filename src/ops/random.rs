@@ -3,10 +3,10 @@
 // NaN must fail the checks below as well; and the macros serve all real types, float64 among them.
 #![allow(clippy::neg_cmp_op_on_partial_ord, clippy::useless_conversion)]
 
-use std::sync::{Arc, OnceLock};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use half::{bf16, f16};
-use parking_lot::Mutex;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -24,7 +24,42 @@ use crate::tensor::Tensor;
 use crate::tensor::class::{PyTensor, sizes};
 use crate::tensor::geometry::{Geometry, checked_numel};
 
-type Shared = Arc<Mutex<Generator>>;
+/// A generator that threads share. The lock is the standard library's: it never hands itself over to a waiting thread,
+/// which would not exist in a forked child.
+#[derive(Default)]
+struct Stream(Mutex<Generator>);
+
+impl Stream {
+    fn lock(&self) -> MutexGuard<'_, Generator> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Shared = Arc<Stream>;
+
+thread_local! {
+    /// The default generator while this thread forks.
+    static HELD: RefCell<Option<MutexGuard<'static, Generator>>> = const { RefCell::new(None) };
+}
+
+/// Waits for other threads' draws from the default generator: locked by them, it would stay locked in the child.
+#[pyfunction]
+fn _before_fork() {
+    let stream = DEFAULT.get_or_init(Shared::default);
+    loop {
+        match stream.0.try_lock() {
+            Ok(guard) => return HELD.set(Some(guard)),
+            Err(std::sync::TryLockError::Poisoned(poisoned)) => return HELD.set(Some(poisoned.into_inner())),
+            Err(std::sync::TryLockError::WouldBlock) => guard::detached(|| drop(stream.lock())),
+        }
+    }
+}
+
+/// Gives the default generator back after a fork, in the parent and in the child.
+#[pyfunction]
+pub fn _after_fork() {
+    drop(HELD.take());
+}
 
 static DEFAULT: OnceLock<Shared> = OnceLock::new();
 
@@ -97,7 +132,7 @@ impl PyGenerator {
 
     /// A generator of its own in the same state.
     fn clone_state(&self) -> Self {
-        Self { stream: Arc::new(Mutex::new(self.stream.lock().clone())), device: self.device }
+        Self { stream: Arc::new(Stream(Mutex::new(self.stream.lock().clone()))), device: self.device }
     }
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,), Tensor)> {
@@ -369,7 +404,40 @@ fn between(low: i64, high: i64, dtype: DType) -> Result<Draw> {
             return error::runtime(format!("to - 1 is out of bounds for {}, got to={high}", dtype.name()));
         }
     }
+    let (low, high) = representable(low, high, dtype)?;
     Ok(Draw::Between(low, high.wrapping_sub(low) as u64))
+}
+
+/// The bounds as torch moves them where a floating dtype has gaps between integers: a drawn number that is rounded up
+/// stays below `high`.
+fn representable(low: i64, high: i64, dtype: DType) -> Result<(i64, i64)> {
+    let digits = match dtype {
+        DType::F16 => 11,
+        DType::BF16 => 8,
+        DType::F32 => 24,
+        DType::F64 => 53,
+        _ => return Ok((low, high)),
+    };
+    if dtype == DType::F16 && (low < -65504 || high > 65505) {
+        return error::runtime(format!("from or to - 1 is out of bounds for float16, got from={low}, to={high}"));
+    }
+    let rounded = |value: i64| match dtype {
+        DType::F16 => f16::from_f32(value as f32).to_f64() as i64,
+        DType::BF16 => bf16::from_f32(value as f32).to_f64() as i64,
+        DType::F32 => value as f32 as i64,
+        _ => value as f64 as i64,
+    };
+    // One step of the dtype, in whole numbers, at this magnitude.
+    let step = |value: i64| 1i64 << (value.unsigned_abs().max(1).ilog2() as i32 - digits + 1).clamp(0, 62);
+    let (after, before) = (rounded(low.saturating_add(1)), rounded(high.saturating_sub(1)));
+    let low = if after < low { after.saturating_add(step(low.saturating_add(1))) } else { low };
+    let high = if before >= high { before.saturating_sub(step(high.saturating_sub(1))) } else { high };
+    if low >= high {
+        return error::runtime(format!(
+            "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={low} >= to={high}"
+        ));
+    }
+    Ok((low, high))
 }
 
 /// Integers of [low, high).
@@ -657,6 +725,8 @@ fn from_keyword<'py>(named: Option<&Bound<'py, pyo3::types::PyDict>>) -> PyResul
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyGenerator>()?;
+    module.add_function(wrap_pyfunction!(_before_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(_after_fork, module)?)?;
     module.add_function(wrap_pyfunction!(_default_generator, module)?)?;
     module.add_function(wrap_pyfunction!(_check_std, module)?)?;
     module.add_function(wrap_pyfunction!(_rand, module)?)?;

@@ -520,7 +520,7 @@ fn set(x: &Tensor, items: Vec<Item>, value: Operand) -> Result<()> {
         return write(&if view.is(x) { movement::alias(x)? } else { view }, value);
     }
     let value = match value {
-        Operand::Scalar(value) => creation::full(&[], value, x.dtype(), x.device())?,
+        Operand::Scalar(value) => creation::number(value, x.dtype(), x.device())?,
         Operand::Tensor(value) => value,
     };
     // One mask and one value: torch fills, which converts the value's dtype.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 from pyburn import _core
@@ -555,6 +556,26 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | No
     return write_out(out, input + weight * step if abs(weight) < 0.5 else end - step * (1 - weight))
 
 
+def _kind(dtype: _core.dtype) -> int:
+    """The rank of a dtype's kind: a kind that is higher wins, whatever the number of dimensions."""
+    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else int(dtype != _core.bool)
+
+
+def _widened(*tensors: Tensor) -> tuple[_core.dtype | None, tuple[Tensor, ...]]:
+    """The operands in the dtype that torch computes in, and the dtype of the result where that is another one.
+
+    Halves are rounded once, at the end, and operands of less precision than the result are not multiplied in it.
+    """
+    dtypes = [[x.dtype for x in tensors if (x.dim() == 0) is scalar] for scalar in (False, True)]
+    parts = [functools.reduce(_core.promote_types, part) for part in dtypes if part]
+    wanted = parts[0] if len(parts) == 1 or _kind(parts[0]) >= _kind(parts[1]) else _core.promote_types(*parts)
+    half = wanted in (_core.float16, _core.bfloat16)
+    wide = _core.float32 if half else wanted
+    if _kind(wide) < 2:
+        return None, tensors
+    return wanted if half else None, tuple(x if x.dtype == wide else x._to_dtype(wide) for x in tensors)
+
+
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -578,11 +599,13 @@ def addcmul(
         >>> pyburn.addcmul(x, x, pyburn.tensor([4.0, -5.0, 2.0]), value=0.5)
         tensor([ 3., -3.,  6.])
     """
+    result, (input, tensor1, tensor2) = _widened(input, tensor1, tensor2)
     product = tensor1 * tensor2
     if isinstance(value, float) and not (product.is_floating_point() or product.is_complex()):
         # torch multiplies integers by integers only.
         value = int(value)
-    return write_out(out, input + (product if value == 1 else product * value))
+    total = input + (product if value == 1 else product * value)
+    return write_out(out, total if result is None else total._to_dtype(result))
 
 
 def addcdiv(
@@ -610,8 +633,10 @@ def addcdiv(
     """
     if not any(kind.is_floating_point or kind.is_complex for kind in (tensor1.dtype, tensor2.dtype)):
         raise RuntimeError("addcdiv: integer division is not supported; convert tensor1 or tensor2 to a float dtype")
+    result, (input, tensor1, tensor2) = _widened(input, tensor1, tensor2)
     quotient = tensor1 / tensor2
-    return write_out(out, input + (quotient if value == 1 else quotient * value))
+    total = input + (quotient if value == 1 else quotient * value)
+    return write_out(out, total if result is None else total._to_dtype(result))
 
 
 def clamp(

@@ -216,8 +216,9 @@ def addr(
         >>> pyburn.addr(pyburn.ones(1, 2), pyburn.tensor([2.0]), pyburn.tensor([3.0, 4.0]))
         tensor([[7., 9.]])
     """
-    product = outer(vec1, vec2)
-    if not _core.result_type(input, product).is_floating_point and not _core.result_type(input, product).is_complex:
+    wanted = _core.result_type(input, vec1)
+    product = outer(vec1._to_dtype(wanted), vec2) if wanted.is_floating_point else outer(vec1, vec2)
+    if not wanted.is_floating_point and not wanted.is_complex:
         for name, factor in (("beta", beta), ("alpha", alpha)):
             if isinstance(factor, (float, complex)):
                 raise RuntimeError(f"addr: For integral input tensors, {name} must not be a floating point number.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops.joining import cat
 
@@ -96,6 +97,7 @@ def _positions(mode: str, size: int, before: int, after: int, dim: int) -> list[
     """Which position of the unpadded dimension stands at each position of the padded one."""
     if size + before + after < 0 or (size == 0 and before + after > 0):
         raise RuntimeError(f"pad: size {size} of dimension {dim} cannot be padded by {before} and {after}")
+    _core._check_allocation(64 * (size + before + after))
     places = range(-before, size + after)
     if mode == "replicate":
         return [min(max(place, 0), size - 1) for place in places]

@@ -75,7 +75,7 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
         raise RuntimeError(f"sum_to_size: size {shape} is not expandable to size {own}.")
     repeated = [extra + at for at, one in enumerate(shape) if one == 1 and own[extra + at] != 1]
     dims = list(range(extra)) + repeated
-    return self.sum(dims, True).reshape(shape) if dims else self
+    return self.sum(dims, True).reshape(shape) if dims or not shape else self
 
 
 def trace(input: Tensor) -> Tensor:

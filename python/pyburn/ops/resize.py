@@ -116,6 +116,9 @@ def _targets(
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {sizes}"
         )
+    # The weights of each row and column are lists: those of too large an image are refused before they are made.
+    _core._check_allocation(400 * max(sizes))
+    _core._check_allocation(math.prod(input.shape[:2]) * math.prod(sizes) * input.dtype.itemsize)
     return sizes, factors
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyburn._core import Tensor, float64
 from pyburn.autograd import Function, no_grad
+from pyburn.ops import arange
 from pyburn.ops._methods import write_out
 from pyburn.special._wide import pair, select
 
@@ -227,7 +228,6 @@ def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     from pyburn.special._wide import floating
 
     x = floating(input)
-    total = x * 0 + p * (p - 1) / 4 * math.log(math.pi)
-    for j in range(p):
-        total = total + (x - j / 2).lgamma()
+    halves = arange(p, dtype=x.dtype, device=x.device) / 2
+    total = (x.reshape(-1, 1) - halves).lgamma().sum(1).reshape(x.shape) + p * (p - 1) / 4 * math.log(math.pi)
     return write_out(out, total)
