@@ -261,6 +261,9 @@ impl PyTensor {
         // Transfers are complete when they return.
         let _ = non_blocking;
         let wanted = Wanted::parse(args)?;
+        if (dtype.is_some() && wanted.dtype.is_some()) || (device.is_some() && wanted.device.is_some()) {
+            return Err(PyTypeError::new_err("to: got a dtype or device both by position and by name; give one"));
+        }
         let x = slf.get().tensor.clone();
         let dtype = dtype
             .map(|dtype| dtype.0)

@@ -1,5 +1,6 @@
 //! The view methods of `Tensor`, with torch's argument rules.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -74,8 +75,11 @@ fn expand_sizes(x: &Tensor, given: &[isize]) -> Result<Dims> {
 const PIECE: usize = 512;
 
 /// The positional arguments, or the one given by name instead.
-fn named<'py>(args: &Bound<'py, PyTuple>, name: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
+fn named<'py>(op: &str, args: &Bound<'py, PyTuple>, name: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
     match name {
+        Some(_) if !args.is_empty() => {
+            Err(PyTypeError::new_err(format!("{op}: got sizes or dimensions both by position and by name; give one")))
+        }
         Some(given) => PyTuple::new(args.py(), [given]),
         None => Ok(args.clone()),
     }
@@ -98,7 +102,10 @@ impl PyTensor {
         dtype: Option<DTypeArg>,
         size: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Tensor> {
-        let shape = &named(shape, size)?;
+        if dtype.is_some() && !(shape.is_empty() && size.is_none()) {
+            return Err(PyTypeError::new_err("view: takes sizes or a dtype, not both"));
+        }
+        let shape = &named("view", shape, size)?;
         let given = match dtype {
             Some(dtype) => Some(dtype.0),
             None if shape.len() == 1 => {
@@ -117,7 +124,7 @@ impl PyTensor {
     /// The same elements in another shape: a view where memory order allows, else a copy.
     #[pyo3(signature = (*args, shape=None))]
     fn reshape<'py>(&self, args: &Bound<'py, PyTuple>, shape: Option<Bound<'py, PyAny>>) -> PyResult<Tensor> {
-        let shape = &named(args, shape)?;
+        let shape = &named("reshape", args, shape)?;
         let shape = movement::infer_shape("reshape", &sizes("reshape", shape)?, self.tensor.numel())?;
         Ok(movement::reshape(&self.tensor, &shape)?)
     }
@@ -135,7 +142,7 @@ impl PyTensor {
     /// The dimensions in another order.
     #[pyo3(signature = (*args, dims=None))]
     fn permute<'py>(&self, args: &Bound<'py, PyTuple>, dims: Option<Bound<'py, PyAny>>) -> PyResult<Tensor> {
-        let dims = &named(args, dims)?;
+        let dims = &named("permute", args, dims)?;
         let dims = axes("permute", &sizes("permute", dims)?, self.tensor.rank())?;
         Ok(movement::permute(&self.tensor, &dims)?)
     }
@@ -167,7 +174,7 @@ impl PyTensor {
         implicit: bool,
     ) -> PyResult<Tensor> {
         let _ = implicit;
-        let sizes = &named(args, size)?;
+        let sizes = &named("expand", args, size)?;
         let sizes = expand_sizes(&self.tensor, &crate::tensor::class::sizes("expand", sizes)?)?;
         Ok(movement::expand(&self.tensor, &sizes)?)
     }
