@@ -20,7 +20,7 @@ unsafe impl Send for Elements {}
 unsafe impl Sync for Elements {}
 
 impl Elements {
-    /// Borrows a CPU tensor's memory; memory from outside that is not aligned to its elements is copied.
+    /// Borrows a CPU tensor's memory. It is aligned to its elements, since memory from outside is refused otherwise.
     pub fn of(tensor: &Tensor) -> Result<Self> {
         let core = tensor.core().clone();
         let Data::Cpu(buffer) = core.storage.data() else {
@@ -28,7 +28,8 @@ impl Elements {
         };
         let pointer = buffer.pointer();
         if !(pointer as usize).is_multiple_of(core.dtype.size().min(8)) {
-            return Self::of(&tensor.copied()?);
+            // A copy would lose what a kernel writes.
+            return error::runtime("a kernel was given memory that is not aligned to its elements; clone() the tensor");
         }
         Ok(Self { pointer, geometry: core.geometry.clone(), dtype: core.dtype, _storage: core.storage })
     }
