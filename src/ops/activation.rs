@@ -299,6 +299,9 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
             x - shift
         } else if x < -lambda {
             x + shift
+        } else if shift != 0.0 {
+            // torch's softshrink keeps the sign of its zeros, hardshrink does not.
+            x * 0.0
         } else {
             0.0
         }
@@ -312,8 +315,8 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
     };
     if let Some(record) = Record::new(node, &[x]) {
         record.save(x).finish(&out, move |c| {
-            let inside = compare::le(&unary::abs(c.saved(0)?)?, Arg::from(lambda))?;
-            grads([Some(select(&inside, Arg::from(0), t(&c.grad()?))?)])
+            let outside = compare::gt(&unary::abs(c.saved(0)?)?, Arg::from(lambda))?;
+            grads([Some(pass(&outside, &c.grad()?)?)])
         });
     }
     Ok(out)
@@ -344,9 +347,8 @@ pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
                 let total = reduce::sum(&grad, &dims, true)?;
                 return grads([Some(sub_args(t(&grad), t(&mul(&unary::exp(y)?, &total)?))?)]);
             }
-            let weighted = mul(&grad, y)?;
-            let total = reduce::sum(&weighted, &dims, true)?;
-            grads([Some(sub_args(t(&weighted), t(&mul(y, &total)?))?)])
+            let total = reduce::sum(&mul(&grad, y)?, &dims, true)?;
+            grads([Some(mul(y, &sub_args(t(&grad), t(&total))?)?)])
         });
     }
     Ok(out)

@@ -56,18 +56,24 @@ pub fn full(op: &str, max: bool, x: &Tensor, dims: &[usize], keepdim: bool) -> R
 pub fn record_shared(name: &'static str, x: &Tensor, out: &Tensor, dims: &[usize]) {
     let Some(record) = Record::new(name, &[x]) else { return };
     let (shape, dims) = (Shape::new(x, dims), dims.to_vec());
+    // In torch nobody wins a NaN of amax and amin, so that the whole slice gets NaN; of max and min those that are NaN.
+    let nan_wins = !matches!(name, "AmaxBackward0" | "AminBackward0");
     record.save(x).save_outputs().finish(out, move |c| {
-        let share = winners(c.saved(0)?, &shape.restore(c.saved(1)?)?, &dims)?;
+        let share = winners(c.saved(0)?, &shape.restore(c.saved(1)?)?, &dims, nan_wins)?;
         grads([Some(elementwise::mul(&shape.restore(&c.grad()?)?, &share)?)])
     });
 }
 
-/// For each element equal to its slice's `value`, one over the number of such elements, else 0: a constant.
-pub fn winners(x: &Tensor, value: &Tensor, dims: &[usize]) -> Result<Tensor> {
+/// For each element equal to its slice's `value`, one over the number of such elements, else 0: a constant. Two NaN
+/// count as equal with `nan_wins`.
+pub fn winners(x: &Tensor, value: &Tensor, dims: &[usize], nan_wins: bool) -> Result<Tensor> {
     let (x, value) = (&x.detached(), &value.detached());
-    let both_nan =
-        elementwise::logical_and(Arg::from(&elementwise::ne(x, x)?), Arg::from(&elementwise::ne(value, value)?))?;
-    let found = elementwise::logical_or(Arg::from(&elementwise::eq(x, value)?), Arg::from(&both_nan))?;
+    let mut found = elementwise::eq(x, value)?;
+    if nan_wins {
+        let both_nan =
+            elementwise::logical_and(Arg::from(&elementwise::ne(x, x)?), Arg::from(&elementwise::ne(value, value)?))?;
+        found = elementwise::logical_or(Arg::from(&found), Arg::from(&both_nan))?;
+    }
     let mask = found.converted(x.dtype())?;
     let total = fold("sum", Fold::Sum, &mask, dims, true)?;
     elementwise::div(&mask, &total)

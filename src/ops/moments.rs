@@ -109,7 +109,7 @@ fn norm_slope(x: &Tensor, out: &Tensor, grad: &Tensor, p: f64, dims: &[usize]) -
         return elementwise::mul(x, &quiet_div(grad, out)?);
     }
     if p.is_infinite() {
-        let share = winners(&size()?, &movement::expand(out, &x.shape())?, dims)?;
+        let share = winners(&size()?, &movement::expand(out, &x.shape())?, dims, true)?;
         return elementwise::mul(&elementwise::mul(&elementwise::sign(x)?, grad)?, &share);
     }
     let direction = if p < 1.0 {

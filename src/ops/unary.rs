@@ -123,7 +123,7 @@ functions! {
     cosh = Cosh, floating, "CoshBackward0", input, |g, x| mul(g, &sinh(x)?);
     tanh = Tanh, floating, "TanhBackward0", output, |g, y| mul(g, &one_minus_square(y)?);
     asinh = Asinh, floating, "AsinhBackward0", input, |g, x| mul(g, &rsqrt(&add_scalar(&square(x)?, Scalar::Int(1))?)?);
-    acosh = Acosh, floating, "AcoshBackward0", input, |g, x| mul(g, &mul(&rsqrt(&add_scalar(x, Scalar::Int(-1))?)?, &rsqrt(&add_scalar(x, Scalar::Int(1))?)?)?);
+    acosh = Acosh, floating, "AcoshBackward0", input, |g, x| mul(g, &acosh_slope(x)?);
     atanh = Atanh, floating, "AtanhBackward0", input, |g, x| over(g, &one_minus_square(x)?);
     erf = Erf, floating, "ErfBackward0", input, |g, x| mul(&times(g, 2.0 / PI.sqrt())?, &exp(&neg(&square(x)?)?)?);
     erfc = Erfc, floating, "ErfcBackward0", input, |g, x| mul(&times(g, -2.0 / PI.sqrt())?, &exp(&neg(&square(x)?)?)?);
@@ -159,12 +159,21 @@ pub fn square(x: &Tensor) -> Result<Tensor> {
     Ok(out)
 }
 
+/// `1 / sqrt(x^2 - 1)`, of complex numbers on the branch that acosh is on; below -1 torch has a slope though no value.
+fn acosh_slope(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return mul(&rsqrt(&add_scalar(x, Scalar::Int(-1))?)?, &rsqrt(&add_scalar(x, Scalar::Int(1))?)?);
+    }
+    rsqrt(&add_scalar(&square(x)?, Scalar::Int(-1))?)
+}
+
 /// `(cos(pi x) pi x - sin(pi x)) / (pi x^2)`, zero at zero.
 fn sinc_slope(x: &Tensor) -> Result<Tensor> {
     let angle = times(x, PI)?;
     let above = sub_args(Arg::Tensor(&mul(&cos(&angle)?, &angle)?), Arg::Tensor(&sin(&angle)?))?;
     let slope = over(&above, &mul(&angle, x)?)?;
-    select(&compare::eq(x, Arg::from(0))?, Arg::from(0), Arg::Tensor(&slope))
+    // Where the denominator is too small for its dtype the slope is zero as well.
+    select(&compare::eq(&mul(&angle, x)?, Arg::from(0))?, Arg::from(0), Arg::Tensor(&slope))
 }
 
 /// The n-th derivative of digamma.
