@@ -217,9 +217,10 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
 }
 
 pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
+    // Unlike its siblings' results, torch's lies in row-major order.
     let out = float_map(
         "logsigmoid",
-        x,
+        &x.contiguous_data()?,
         |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
         |x| {
             let below = Dispatch::relu(Dispatch::float_neg(x.clone()));

@@ -10,6 +10,7 @@ use crate::dtype::{DType, DTypeArg, PyDType};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
+use crate::tensor::geometry::{Dims, Geometry, contiguous_strides};
 
 /// A `memory_format=` argument.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -50,9 +51,21 @@ impl Format {
             (Self::ChannelsLast3d, _) => error::runtime("required rank 5 tensor to use channels_last_3d format"),
         }
     }
+
+    /// The strides of a new tensor of this format.
+    pub fn strides(self, shape: &[usize]) -> Result<Dims> {
+        Ok(match self.order(shape.len())? {
+            None => contiguous_strides(shape),
+            Some(order) => {
+                let moved: Dims = order.iter().filter_map(|&dim| shape.get(dim).copied()).collect();
+                Geometry::contiguous(&moved).permute(&inverse(order)).strides
+            }
+        })
+    }
 }
 
-fn inverse(order: &[usize]) -> Vec<usize> {
+/// The permutation that undoes `order`.
+pub fn inverse(order: &[usize]) -> Vec<usize> {
     let mut back = vec![0; order.len()];
     for (place, &dim) in order.iter().enumerate() {
         if let Some(slot) = back.get_mut(dim) {
@@ -69,6 +82,17 @@ pub fn is_formatted(x: &Tensor, format: Format) -> bool {
         Ok(None) => x.is_contiguous(),
         Err(_) => false,
     }
+}
+
+/// Channels last where all tensors are so and not row-major as well, else contiguous.
+pub fn common_format(tensors: &[&Tensor]) -> Format {
+    let format = match tensors.first().map(|tensor| tensor.rank()) {
+        Some(4) => Format::ChannelsLast,
+        Some(5) => Format::ChannelsLast3d,
+        _ => return Format::Contiguous,
+    };
+    let all = tensors.iter().all(|tensor| !tensor.is_contiguous() && is_formatted(tensor, format));
+    if all { format } else { Format::Contiguous }
 }
 
 /// A copy with the elements in the given order.

@@ -104,8 +104,7 @@ pub fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype {
         return Ok(x.clone());
     }
-    let geometry = x.geometry();
-    let out = if geometry.is_dense() { x.converted_as(dtype, &geometry.strides)? } else { x.converted(dtype)? };
+    let out = x.converted_as(dtype, &preserved(x))?;
     if dtype.is_differentiable()
         && let Some(record) = Record::new("ToCopyBackward0", &[x])
     {

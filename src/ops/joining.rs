@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+use super::convert::{common_format, inverse};
 use super::operand::{ResultType, Scalar};
 use super::{creation, movement};
 use crate::autograd::{Record, grads};
@@ -49,7 +50,7 @@ pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
     shape[dim] = total;
     checked_numel(&shape)?;
     let out = if device.is_cpu() {
-        let (out, _) = Tensor::uninit_with_pointer(&shape, dtype)?;
+        let out = Tensor::uninit_as(&shape, &common_format(&parts).strides(&shape)?, dtype)?;
         for (part, &(start, length)) in parts.iter().zip(&starts) {
             out.alias(out.geometry().slice(dim, start, length, 1)).write(part)?;
         }
@@ -86,20 +87,32 @@ fn cat_device(parts: &[&Tensor], shape: &[usize], dim: usize, dtype: DType) -> R
 
 /// The order of elements reversed along `dims`.
 pub fn flip(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
-    let (kind, axes) = (x.kind(), dims.to_vec());
     let out = if x.numel() <= 1 || dims.is_empty() {
-        x.copied()?
+        x.copied_as(&creation::preserved(x))?
     } else if x.dtype().is_complex() {
         // Their parts are turned around in pairs: the last dimension of the real view stays.
         super::complex::from_parts(&flip(&super::complex::parts(x), dims)?)
     } else {
-        Tensor::compute("flip", &[x], x.dtype(), move |mut values| prim::flip(kind, values.swap_remove(0), &axes))?
+        flip_in_order(x, dims)?
     };
     if let Some(record) = Record::new("FlipBackward0", &[x]) {
         let dims = dims.to_vec();
         record.finish(&out, move |c| grads([Some(flip(&c.grad()?, &dims)?)]));
     }
     Ok(out)
+}
+
+/// Flips `x` seen with its dimensions in the order in which they lie in memory, so that the result lies as it does.
+fn flip_in_order(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
+    let kind = x.kind();
+    // Results of a GPU are row-major.
+    let order = if x.device().is_cpu() { x.geometry().memory_order() } else { (0..x.rank()).collect() };
+    let axes: Vec<usize> = (0..order.len()).filter(|&place| dims.contains(&order[place])).collect();
+    let ordered = x.alias(x.geometry().permute(&order));
+    let flipped = Tensor::compute("flip", &[&ordered], x.dtype(), move |mut values| {
+        prim::flip(kind, values.swap_remove(0), &axes)
+    })?;
+    Ok(flipped.alias(flipped.geometry().permute(&inverse(&order))))
 }
 
 /// `x` with `value` around it: `pads` are (before, after) per dimension, negative ones cut off.

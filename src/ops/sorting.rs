@@ -14,22 +14,24 @@ use crate::kernels::scan::Place;
 use crate::kernels::sort::{self, Distinct, Pick};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
-use crate::tensor::geometry::{Dims, Geometry, wrap_dim};
+use crate::tensor::geometry::{Dims, Geometry, contiguous_strides, wrap_dim};
 use crate::with_element;
 
 fn refused<T>(op: &str, dtype: DType) -> Result<T> {
     error::dtype(format!("{op}: not implemented for '{}'", dtype.name()))
 }
 
-/// Runs a kernel that writes values and positions of `shape` for a CPU tensor.
+/// Runs a kernel that writes values and positions of `shape`, laid out as `strides` say, for a CPU tensor.
 fn pairs(
     op: &str,
     x: &Tensor,
     shape: &[usize],
+    strides: &[usize],
     kernel: impl Fn([Place<'_>; 3]) -> Result<()> + Sync + Send,
 ) -> Result<(Tensor, Tensor)> {
     let [values, indices] = through_cpu(x, |x| {
-        let (values, indices) = (Tensor::uninit(shape, x.dtype())?, Tensor::uninit(shape, DType::I64)?);
+        let values = Tensor::uninit_as(shape, strides, x.dtype())?;
+        let indices = Tensor::uninit_as(shape, strides, DType::I64)?;
         let geometries: [Geometry; 3] = [x, &values, &indices].map(Tensor::geometry);
         let memories = [Memory::of(x)?, Memory::of(&values)?, Memory::of(&indices)?];
         if values.numel() > 0 {
@@ -53,7 +55,9 @@ pub fn sort(x: &Tensor, dim: usize, descending: bool) -> Result<(Tensor, Tensor)
 fn first(x: &Tensor, op: &str, dim: usize, count: usize, descending: bool) -> Result<(Tensor, Tensor)> {
     let (dtype, size) = (x.dtype(), x.size(dim));
     let shape: Dims = x.shape().iter().enumerate().map(|(at, &old)| if at == dim { count } else { old }).collect();
-    pairs(op, x, &shape, |[from, values, indices]| {
+    // All in order lie as the input does, a few of them in row-major order.
+    let strides = if op == "sort" { creation::preserved(x) } else { contiguous_strides(&shape) };
+    pairs(op, x, &shape, &strides, |[from, values, indices]| {
         // SAFETY: geometries lie inside their storages, and the outputs have `count` elements along `dim`.
         with_element!(dtype, T => unsafe {
             sort::ordered::<T>(dim, size, count, descending, from, values, indices);
@@ -86,7 +90,7 @@ fn pick(op: &str, name: &'static str, which: Pick, x: &Tensor, dim: usize, keepd
     }
     let dims: &[usize] = if x.rank() == 0 { &[] } else { &[dim] };
     let kept = reduced_shape(&x.shape(), dims, true);
-    let (values, indices) = pairs(op, x, &kept, |[from, values, indices]| {
+    let (values, indices) = pairs(op, x, &kept, &contiguous_strides(&kept), |[from, values, indices]| {
         // SAFETY: geometries lie inside their storages, the outputs have one element per line, lines are not empty.
         with_element!(dtype, T => unsafe {
             sort::picked::<T>(which, dim, size, from, values, indices);

@@ -125,6 +125,14 @@ impl Geometry {
         })
     }
 
+    /// The dimensions from the outermost in memory to the innermost.
+    pub fn memory_order(&self) -> Dims {
+        let strides = strides_like(&self.shape, &[&self.strides]);
+        let mut order: Dims = (0..self.rank()).collect();
+        order.sort_by_key(|&dim| std::cmp::Reverse((strides[dim], self.shape[dim])));
+        order
+    }
+
     pub fn permute(&self, axes: &[usize]) -> Self {
         Self {
             shape: axes.iter().map(|&axis| self.shape[axis]).collect(),
