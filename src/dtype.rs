@@ -1,5 +1,7 @@
 //! Element types: torch's names, burn's types and torch's promotion table.
 
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
 use burn_std::{BoolStore, DType as BurnDType, FloatDType, IntDType};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -291,6 +293,26 @@ impl DType {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PyDType(pub DType);
 
+/// Whether this process runs programs written for torch: then dtypes and types call themselves torch's.
+static ALIASED: AtomicBool = AtomicBool::new(false);
+
+/// The name of the library as dtypes and tensor types show it.
+pub fn library() -> &'static str {
+    if ALIASED.load(Ordering::Relaxed) { "torch" } else { "pyburn" }
+}
+
+/// Sets under which name dtypes and tensor types show themselves: torch's, or pyburn's own.
+#[pyfunction]
+fn _set_aliased(aliased: bool) {
+    ALIASED.store(aliased, Ordering::Relaxed);
+}
+
+/// The name under which dtypes and tensor types show themselves.
+#[pyfunction]
+fn _library() -> &'static str {
+    library()
+}
+
 static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
 
 /// The one object of each type, so that `x.dtype is pyburn.float32` holds as in torch.
@@ -307,7 +329,7 @@ pub fn object(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyDType>> {
 #[pymethods]
 impl PyDType {
     fn __repr__(&self) -> String {
-        format!("pyburn.{}", self.0.name())
+        format!("{}.{}", library(), self.0.name())
     }
 
     fn __reduce__(&self) -> String {
@@ -375,10 +397,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
     }
 }
 
-static DEFAULT: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(DType::F32 as u8);
+static DEFAULT: AtomicU8 = AtomicU8::new(DType::F32 as u8);
 
 pub fn default_dtype() -> DType {
-    let index = DEFAULT.load(std::sync::atomic::Ordering::Relaxed) as usize;
+    let index = DEFAULT.load(Ordering::Relaxed) as usize;
     ALL.get(index).copied().unwrap_or(DType::F32)
 }
 
@@ -399,7 +421,7 @@ fn set_default_dtype(d: DTypeArg) -> PyResult<()> {
         ))
         .map_err(PyErr::from);
     }
-    DEFAULT.store(d.0 as u8, std::sync::atomic::Ordering::Relaxed);
+    DEFAULT.store(d.0 as u8, Ordering::Relaxed);
     Ok(())
 }
 
@@ -433,6 +455,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         module.add(alias, object(py, dtype)?)?;
     }
+    module.add_function(wrap_pyfunction!(_set_aliased, module)?)?;
+    module.add_function(wrap_pyfunction!(_library, module)?)?;
     module.add_function(wrap_pyfunction!(get_default_dtype, module)?)?;
     module.add_function(wrap_pyfunction!(set_default_dtype, module)?)?;
     module.add_function(wrap_pyfunction!(promote_types, module)?)?;

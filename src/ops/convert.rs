@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyString, PyTuple, PyType};
 
 use super::{creation, movement};
 use crate::device::{Device, DeviceArg};
-use crate::dtype::{DType, DTypeArg, PyDType};
+use crate::dtype::{DType, DTypeArg, PyDType, library};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
@@ -338,8 +338,9 @@ impl PyTensor {
         let _ = non_blocking;
         let Some(dtype) = dtype else {
             let tensor = &slf.get().tensor;
-            let place = if tensor.device().is_cpu() { "pyburn" } else { "pyburn.wgpu" };
-            return Ok(format!("{place}.{}", legacy_name(tensor.dtype())).into_pyobject(slf.py())?.into_any());
+            let place = if tensor.device().is_cpu() { "" } else { ".wgpu" };
+            let name = format!("{}{place}.{}", library(), legacy_name(tensor.dtype()));
+            return Ok(name.into_pyobject(slf.py())?.into_any());
         };
         Ok(to_dtype(slf, type_argument(&dtype)?, None)?.into_any())
     }
