@@ -40,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tensor::class::register(module)?;
     tensor::numpy::register(module)?;
     tensor::dlpack::register(module)?;
+    tensor::overrides::register(module)?;
     autograd::python::register(module)?;
     ops::register(module)
 }

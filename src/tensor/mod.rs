@@ -8,6 +8,7 @@ pub mod geometry;
 pub mod identity;
 pub mod indexing;
 pub mod numpy;
+pub mod overrides;
 pub mod prim;
 pub mod storage;
 
