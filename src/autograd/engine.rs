@@ -201,7 +201,7 @@ fn add(sum: Tensor, grad: &Tensor) -> Result<Tensor> {
 /// Tensor hooks, retained gradients and the node's own pre-hooks.
 fn before(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()> {
     let of_leaf = match &node.body {
-        Body::Accumulate(leaf) => leaf.meta().read_recursive().hooks.is_some(),
+        Body::Accumulate(leaf, _) => leaf.meta().read_recursive().hooks.is_some(),
         _ => false,
     };
     if !of_leaf && node.hooks.lock().is_none() {
@@ -227,7 +227,7 @@ fn collect(request: &Request, node: &Arc<Node>, grads: &[Option<Tensor>], captur
 }
 
 fn step(request: &Request, node: &Arc<Node>, grads: &[Option<Tensor>], tasks: &Map<Task>) -> Result<Grads> {
-    if let Body::Accumulate(leaf) = &node.body {
+    if let Body::Accumulate(leaf, _) = &node.body {
         if let (Some(Some(grad)), true) = (grads.first(), request.capture.is_none() || request.accumulate) {
             accumulate(leaf, grad)?;
             python::run_post_accumulate(leaf)?;
@@ -265,7 +265,7 @@ fn compute(node: &Arc<Node>, grads: &[Option<Tensor>], needs: SmallVec<[bool; 2]
             }
             python::run_function(node, function, grads)?
         }
-        Body::Accumulate(_) => Grads::new(),
+        Body::Accumulate(..) => Grads::new(),
     };
     if ANOMALY.get() == (true, true) {
         for (index, grad) in results.iter().enumerate() {
@@ -342,7 +342,7 @@ fn keep_gradient(tensor: &Tensor, grad: &Tensor) -> Result<()> {
         None => ops::creation::clone(grad)?,
         Some(old) => ops::elementwise::add(&old, grad)?,
     };
-    tensor.meta().write().grad = Some(new);
+    tensor.set_grad(Some(new));
     Ok(())
 }
 
@@ -373,6 +373,6 @@ fn accumulate(tensor: &Tensor, grad: &Tensor) -> Result<()> {
             return Ok(());
         }
     };
-    tensor.meta().write().grad = Some(new);
+    tensor.set_grad(Some(new));
     Ok(())
 }

@@ -13,6 +13,7 @@ use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use pyo3::{Py, PyAny};
 use smallvec::SmallVec;
 
 use crate::error::{self, Result};
@@ -27,6 +28,8 @@ pub struct Meta {
     pub requires_grad: bool,
     pub grad_fn: Option<Edge>,
     pub grad: Option<Tensor>,
+    /// The Python object of `grad` once it was shown: its class and attributes live as long as the gradient.
+    pub grad_object: Option<Py<PyAny>>,
     pub retains_grad: bool,
     /// The leaf's gradient sink while some graph uses it.
     pub accumulator: Weak<Node>,
@@ -39,9 +42,9 @@ pub struct Meta {
 #[derive(Default)]
 pub struct LeafHooks {
     /// They see, and may replace, the gradient.
-    pub grad: Vec<(u64, pyo3::Py<pyo3::PyAny>)>,
+    pub grad: Vec<(u64, Py<PyAny>)>,
     /// Called with the leaf after its gradient has been accumulated.
-    pub post: Vec<(u64, pyo3::Py<pyo3::PyAny>)>,
+    pub post: Vec<(u64, Py<PyAny>)>,
 }
 
 /// A tensor's `Meta` behind its lock. Most tensors never enter a graph, and need no lock to say so.
@@ -141,6 +144,15 @@ impl Tensor {
             }
         }
         Some(Edge::accumulator(self))
+    }
+
+    /// Sets `.grad`, and forgets the Python object of the one before.
+    pub fn set_grad(&self, grad: Option<Tensor>) {
+        let mut meta = self.meta().write();
+        let old = (std::mem::replace(&mut meta.grad, grad), meta.grad_object.take());
+        drop(meta);
+        // Dropping may run Python code, which must find the lock free.
+        drop(old);
     }
 
     pub fn set_grad_fn(&self, edge: Edge) {

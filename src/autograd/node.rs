@@ -47,8 +47,9 @@ type Rule = dyn Fn(&Context<'_>) -> Result<Grads> + Send + Sync;
 pub enum Body {
     /// A backward rule of ours, written with recorded ops so that it can be differentiated again.
     Rule(Box<Rule>),
-    /// Adds to a leaf's `.grad`. Strong: a leaf that only the graph knows still gets its hooks called.
-    Accumulate(Tensor),
+    /// Adds to a leaf's `.grad`. Strong: a leaf that only the graph knows still gets its hooks called, and is still of
+    /// its subclass, whose object is held too.
+    Accumulate(Tensor, Option<Py<PyAny>>),
     /// `autograd.Function`: an object with `_run(grads, node)` and `_release()`.
     Python(Py<PyAny>),
 }
@@ -147,6 +148,8 @@ impl Edge {
     }
 
     pub fn accumulator(leaf: &Tensor) -> Self {
+        // Asked before the lock is taken: whoever has Python's may wait for ours.
+        let object = leaf.subclass_object();
         let mut meta = leaf.meta().write();
         if let Some(node) = meta.accumulator.upgrade() {
             return Self::to(node, 0);
@@ -156,7 +159,7 @@ impl Edge {
             sequence: u64::MAX,
             inputs: SmallVec::new(),
             outputs: SmallVec::from_elem(Output::of(leaf), 1),
-            body: Body::Accumulate(leaf.clone()),
+            body: Body::Accumulate(leaf.clone(), object),
             saved: Mutex::default(),
             hooks: Mutex::default(),
             trace: None,
@@ -168,7 +171,7 @@ impl Edge {
 
 impl Node {
     pub fn is_leaf(&self) -> bool {
-        matches!(self.body, Body::Accumulate(_))
+        matches!(self.body, Body::Accumulate(..))
     }
 
     pub fn with_hooks<T>(&self, change: impl FnOnce(&mut Hooks) -> T) -> T {

@@ -33,7 +33,7 @@ fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Tensor>>> {
 /// Lets tensor hooks and node pre-hooks see and replace the gradients that arrive at a node.
 pub fn run_tensor_hooks(node: &Arc<Node>, grads: &mut SmallVec<[Option<Tensor>; 1]>) -> Result<()> {
     guard::attached(|py| {
-        if let Body::Accumulate(leaf) = &node.body {
+        if let Body::Accumulate(leaf, _) = &node.body {
             let hooks: Vec<_> = match &leaf.meta().read_recursive().hooks {
                 Some(hooks) => hooks.grad.iter().map(|(_, hook)| hook.clone_ref(py)).collect(),
                 None => Vec::new(),
@@ -150,7 +150,7 @@ pub fn release_function(function: &Py<PyAny>) {
 }
 
 /// `x.grad_fn`.
-#[pyclass(name = "Node", module = "pyburn.autograd", frozen, weakref)]
+#[pyclass(name = "Node", module = "pyburn.autograd", frozen, weakref, from_py_object)]
 #[derive(Clone)]
 pub struct PyNode(pub Edge);
 
@@ -196,7 +196,7 @@ impl PyNode {
     #[getter]
     fn variable(&self) -> PyResult<Tensor> {
         match &self.0.node.body {
-            Body::Accumulate(leaf) => Ok(leaf.clone()),
+            Body::Accumulate(leaf, _) => Ok(leaf.clone()),
             _ => Err(pyo3::exceptions::PyAttributeError::new_err(format!(
                 "'{}' object has no attribute 'variable'",
                 self.0.node.name
@@ -288,11 +288,11 @@ fn _record_function(name: String, owner: Py<PyAny>, inputs: Vec<Option<Tensor>>,
 #[pyo3(signature = (tensors, grads, keep_graph, create_graph, inputs=None, accumulate=false))]
 fn _backward<'py>(
     py: Python<'py>,
-    tensors: Vec<Tensor>,
+    tensors: Vec<Target>,
     grads: Vec<Option<Tensor>>,
     keep_graph: bool,
     create_graph: bool,
-    inputs: Option<Vec<Tensor>>,
+    inputs: Option<Vec<Target>>,
     accumulate: bool,
 ) -> PyResult<Bound<'py, PyList>> {
     let mut roots = Vec::with_capacity(tensors.len());
@@ -308,35 +308,54 @@ fn _backward<'py>(
     PyList::new(py, found)
 }
 
-fn capture_edge(tensor: &Tensor) -> Result<Edge> {
-    match tensor.edge() {
+/// Where a gradient comes from or goes to: a tensor, or a `GradientEdge`.
+#[derive(FromPyObject)]
+enum Target {
+    Tensor(Tensor),
+    Edge(PyNode, usize),
+}
+
+impl Target {
+    fn edge(&self) -> Option<Edge> {
+        match self {
+            Self::Tensor(tensor) => tensor.edge(),
+            Self::Edge(node, index) => Some(Edge::to(Arc::clone(&node.0.node), *index)),
+        }
+    }
+}
+
+fn capture_edge(target: &Target) -> Result<Edge> {
+    match target.edge() {
         Some(edge) => Ok(edge),
         None => error::runtime("One of the differentiated Tensors does not require grad"),
     }
 }
 
-fn root(index: usize, tensor: &Tensor, grad: Option<Tensor>) -> Result<(Edge, Tensor)> {
-    let Some(edge) = tensor.edge() else {
+fn root(index: usize, target: &Target, grad: Option<Tensor>) -> Result<(Edge, Tensor)> {
+    let Some(edge) = target.edge() else {
         return error::runtime(format!("element {index} of tensors does not require grad and does not have a grad_fn"));
     };
+    let Some(output) = edge.node.outputs.get(edge.index).cloned() else {
+        return error::runtime(format!("element {index} of tensors is no output of {}", edge.node.name));
+    };
     let grad = match grad {
-        Some(grad) if grad.shape() != tensor.shape() => {
+        Some(grad) if grad.shape() != output.shape => {
             return error::runtime(format!(
                 "Mismatch in shape: grad_output[{index}] has a shape of {:?} and output[{index}] has a shape of {:?}.",
                 grad.shape().as_slice(),
-                tensor.shape().as_slice()
+                output.shape.as_slice()
             ));
         }
         Some(grad) => grad,
-        None if tensor.dtype().is_complex() => {
+        None if output.dtype.is_complex() => {
             return error::runtime(format!(
                 "grad can be implicitly created only for real scalar outputs but got {}; name the part with .real, or \
                  use .abs()",
-                tensor.dtype().name()
+                output.dtype.name()
             ));
         }
-        None if tensor.numel() == 1 => {
-            crate::ops::creation::full(&tensor.shape(), 1.0.into(), tensor.dtype(), tensor.device())?
+        None if output.shape.iter().product::<usize>() == 1 => {
+            crate::ops::creation::full(&output.shape, 1.0.into(), output.dtype, output.device)?
         }
         None => return error::runtime("grad can be implicitly created only for scalar outputs"),
     };

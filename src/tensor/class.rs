@@ -127,6 +127,9 @@ impl PyTensor {
                 visit.call(hook)?;
             }
         }
+        if let Some(object) = &meta.grad_object {
+            visit.call(object)?;
+        }
         let Some(edge) = &meta.grad_fn else { return Ok(()) };
         if std::sync::Arc::strong_count(&edge.node) != 1 {
             return Ok(());
@@ -152,11 +155,11 @@ impl PyTensor {
         if self.tensor.handles() != 1 {
             return;
         }
-        let (grad_fn, hooks) = match self.tensor.meta().try_write() {
-            Some(mut meta) => (meta.grad_fn.take(), meta.hooks.take()),
+        let taken = match self.tensor.meta().try_write() {
+            Some(mut meta) => (meta.grad_fn.take(), meta.hooks.take(), meta.grad_object.take()),
             None => return,
         };
-        drop((grad_fn, hooks));
+        drop(taken);
     }
 
     #[getter]
@@ -311,12 +314,21 @@ impl PyTensor {
     }
 
     #[getter]
-    fn grad(&self) -> Option<Tensor> {
-        self.tensor.meta().read_recursive().grad.clone()
+    fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Self>>> {
+        let Some(grad) = self.tensor.meta().read_recursive().grad.clone() else { return Ok(None) };
+        let object = grad.clone().into_pyobject(py)?;
+        let mut meta = self.tensor.meta().write();
+        let kept = meta.grad.as_ref().is_some_and(|present| present.is(&grad));
+        let old = if kept { meta.grad_object.replace(object.clone().into_any().unbind()) } else { None };
+        drop(meta);
+        drop(old);
+        Ok(Some(object))
     }
 
     #[setter]
-    fn set_grad(&self, grad: Option<Tensor>) -> Result<()> {
+    fn set_grad(&self, grad: Option<Bound<'_, Self>>) -> Result<()> {
+        let object = grad.as_ref().map(|grad| grad.clone().into_any().unbind());
+        let grad = grad.map(|grad| grad.extract::<Tensor>()).transpose()?;
         if let Some(grad) = &grad {
             if grad.shape() != self.tensor.shape() {
                 return error::runtime(format!(
@@ -336,15 +348,14 @@ impl PyTensor {
                 return error::device("assigned grad has data located on a different device");
             }
         }
-        let old = std::mem::replace(&mut self.tensor.meta().write().grad, grad);
-        drop(old);
+        self.tensor.set_grad(grad);
+        self.tensor.meta().write().grad_object = object;
         Ok(())
     }
 
     #[deleter]
     fn delete_grad(&self) {
-        let old = self.tensor.meta().write().grad.take();
-        drop(old);
+        self.tensor.set_grad(None);
     }
 
     #[getter]
@@ -376,6 +387,37 @@ impl PyTensor {
             edge.node.with_hooks(|hooks| hooks.retain.push((edge.index, self.tensor.downgrade())));
         }
         self.tensor.meta().write().retains_grad = true;
+        Ok(())
+    }
+
+    /// The node and its output to which a gradient of this tensor goes; that of a leaf adds to its `.grad`.
+    fn _gradient_edge(&self) -> Result<(PyNode, usize)> {
+        let edge = self.tensor.edge();
+        refusal::check()?;
+        match edge {
+            Some(edge) => {
+                let index = edge.index;
+                Ok((PyNode(edge), index))
+            }
+            None => error::runtime(
+                "It is not possible to get the gradient edge for a Tensor that does not require gradients",
+            ),
+        }
+    }
+
+    /// Exchanges values, history and gradients with `other`; whoever else knows one of the two would see the other.
+    fn _swap(&self, other: &Bound<'_, Self>) -> Result<()> {
+        let other = &other.get().tensor;
+        if self.tensor.is(other) {
+            return Ok(());
+        }
+        if self.tensor.handles() != 1 || other.handles() != 1 {
+            return error::runtime("swap_tensors: a graph or a view still refers to one of the tensors");
+        }
+        let (mine, theirs) = (self.tensor.core().clone(), other.core().clone());
+        self.tensor.set_core(theirs);
+        other.set_core(mine);
+        std::mem::swap(&mut *self.tensor.meta().write(), &mut *other.meta().write());
         Ok(())
     }
 

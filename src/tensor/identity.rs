@@ -44,6 +44,20 @@ impl Tensor {
     }
 }
 
+impl Tensor {
+    /// The Python object of this tensor where it is of a subclass, whose attributes would be lost with it.
+    pub fn subclass_object(&self) -> Option<Py<PyAny>> {
+        if self.face().object.load(Ordering::Relaxed).is_null() {
+            return None;
+        }
+        crate::guard::attached(|py| {
+            let object = self.face().get(py)?;
+            let plain = object.get_type().is(py.get_type::<PyTensor>());
+            if plain { None } else { Some(object.into_any().unbind()) }
+        })
+    }
+}
+
 impl<'py> IntoPyObject<'py> for Tensor {
     type Target = PyTensor;
     type Output = Bound<'py, PyTensor>;
