@@ -1,0 +1,143 @@
+//! `x[...]` and `x[...] = v` as torch reads them: basic items make views, index tensors copy.
+
+mod advanced;
+mod basic;
+mod items;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::Tensor;
+use super::class::PyTensor;
+use crate::autograd::inplace;
+use crate::dtype::DType;
+use crate::error::{self, Result};
+use crate::ops::operand::{Operand, Scalar};
+use crate::ops::{creation, movement};
+use advanced::{expand_masks, plan};
+pub use advanced::{index, index_put};
+pub use basic::Indices;
+use basic::{apply, is_mask};
+use items::{Item, items, warn_bytes};
+
+/// A value with more leading dimensions of size 1 than the place it goes to loses them.
+fn without_leading_ones(value: &Tensor, rank: usize) -> Result<Tensor> {
+    let shape = value.shape();
+    let ones = shape.iter().take_while(|&&size| size == 1).count();
+    let drop = shape.len().saturating_sub(rank).min(ones);
+    if drop == 0 { Ok(value.clone()) } else { movement::reshape(value, shape.get(drop..).unwrap_or_default()) }
+}
+
+fn value_of(x: &Tensor, value: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    if let Ok(tensor) = value.cast::<PyTensor>() {
+        return Ok(Operand::Tensor(tensor.get().tensor.clone()));
+    }
+    match value.extract::<Scalar>() {
+        Ok(scalar) => Ok(Operand::Scalar(scalar)),
+        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => Err(PyTypeError::new_err(format!(
+            "can't assign a {} to a {} tensor; wrap it with pyburn.tensor(...)",
+            value.get_type().name()?,
+            x.dtype().name()
+        ))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes to a view, converting the value's dtype.
+fn write(view: &Tensor, value: Operand) -> Result<()> {
+    match value {
+        Operand::Scalar(value) => crate::ops::inplace::fill(view, value),
+        Operand::Tensor(value) => crate::ops::inplace::copy(view, &without_leading_ones(&value, view.rank())?),
+    }
+}
+
+fn set(x: &Tensor, items: Vec<Item>, value: Operand) -> Result<()> {
+    // `x[True] = v` is a plain write, `x[False] = v` none.
+    match items.as_slice() {
+        [Item::Flag(true)] => return write(&movement::unsqueeze(x, 0)?, value),
+        [Item::Flag(false)] => return Ok(()),
+        _ => {}
+    }
+    let (view, indices) = apply(x, items)?;
+    if indices.is_empty() {
+        return write(&if view.is(x) { movement::alias(x)? } else { view }, value);
+    }
+    let value = match value {
+        Operand::Scalar(value) => creation::number(value, x.dtype(), x.device())?,
+        Operand::Tensor(value) => value,
+    };
+    // One mask and one value: torch fills, which converts the value's dtype.
+    let sole_mask = indices.iter().flatten().count() == 1
+        && indices.iter().flatten().any(|index| index.dtype() == DType::Bool && index.rank() > 0);
+    if sole_mask && value.numel() == 1 {
+        let value = creation::to_dtype(&creation::to_device(&value, view.device())?, view.dtype())?;
+        let value = movement::reshape(&value, &[])?;
+        return inplace::update("masked_fill_", &view, |x| index_put(x, &indices, &value, false));
+    }
+    inplace::update("index_put_", &view, |x| {
+        let rank = plan(x, &expand_masks(x, &indices)?)?.shape.len();
+        index_put(x, &indices, &without_leading_ones(&value, rank)?, false)
+    })
+}
+
+/// `indices` of `index_put`: tensors, or None for a dimension kept whole.
+#[derive(FromPyObject)]
+struct IndicesArg(Vec<Option<Tensor>>);
+
+impl IndicesArg {
+    /// As `apply` lays them out: a mask is followed by None for each further dimension it spans.
+    fn spread(self) -> Result<Indices> {
+        if self.0.is_empty() {
+            return error::value("index_put: at least one index tensor is needed");
+        }
+        let mut out = Vec::with_capacity(self.0.len());
+        for index in self.0 {
+            let extra = index.as_ref().filter(|index| is_mask(index)).map_or(0, |mask| mask.rank().saturating_sub(1));
+            out.push(index);
+            out.extend(std::iter::repeat_n(None, extra));
+        }
+        Ok(out)
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        let x = &self.tensor;
+        let items = items(index)?;
+        warn_bytes(index.py(), &items)?;
+        let (view, indices) = apply(x, items)?;
+        if !indices.is_empty() {
+            return Ok(self::index(&view, &indices)?);
+        }
+        Ok(if view.is(x) { movement::alias(x)? } else { view })
+    }
+
+    fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let items = items(index)?;
+        warn_bytes(index.py(), &items)?;
+        let value = value_of(&self.tensor, value)?;
+        Ok(set(&self.tensor, items, value)?)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        match self.tensor.shape().first() {
+            Some(&size) => Ok(size),
+            None => Err(PyTypeError::new_err("len() of a 0-d tensor")),
+        }
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyIterator>> {
+        if self.tensor.rank() == 0 {
+            return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
+        }
+        PyTuple::new(py, movement::unbind(&self.tensor, 0)?)?.try_iter()
+    }
+
+    /// A copy with `values` at the index tensors, one per dimension.
+    #[pyo3(signature = (indices, values, accumulate=false))]
+    fn index_put(&self, indices: IndicesArg, values: Tensor, accumulate: bool) -> Result<Tensor> {
+        index_put(&self.tensor, &indices.spread()?, &values, accumulate)
+    }
+}
