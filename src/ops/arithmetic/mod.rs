@@ -1,5 +1,7 @@
 //! Arithmetic of two operands with broadcasting and torch's type promotion.
 
+mod functions;
+
 use super::burn_pointwise as burn;
 use super::compare;
 use super::operand::Scalar;
@@ -11,6 +13,7 @@ use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::binary::{self as kernel, Binary, Places};
 use crate::tensor::Tensor;
+pub use functions::*;
 
 /// Computes `op(a, b)` in `dtype` without recording; into `target` when one is given.
 pub fn raw(
@@ -352,210 +355,6 @@ fn power_slope(grad: &Tensor, base: Arg<'_>, exponent: Arg<'_>) -> Result<Tensor
             select(&flat, Arg::from(0), t(&mul_args(t(grad), t(&slope))?))
         }
     }
-}
-
-/// The gradient of an extremum: all of it where `won`, half where the operands are equal.
-fn share(grad: &Tensor, a: Arg<'_>, b: Arg<'_>, lost: Tensor) -> Result<Tensor> {
-    let tie = compare::eq(a, b)?;
-    let half = select(&tie, t(&mul_args(t(grad), Arg::from(0.5))?), t(grad))?;
-    select(&lost, Arg::from(0), t(&half))
-}
-
-pub fn maximum_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = MAXIMUM.value(a, b)?;
-    record_both(
-        "MaximumBackward0",
-        a,
-        b,
-        &out,
-        |side| share(side.grad, side.a, side.b, compare::lt(side.a, side.b)?),
-        |side| share(side.grad, side.a, side.b, compare::gt(side.a, side.b)?),
-    );
-    Ok(out)
-}
-
-pub fn minimum_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = MINIMUM.value(a, b)?;
-    record_both(
-        "MinimumBackward0",
-        a,
-        b,
-        &out,
-        |side| share(side.grad, side.a, side.b, compare::gt(side.a, side.b)?),
-        |side| share(side.grad, side.a, side.b, compare::lt(side.a, side.b)?),
-    );
-    Ok(out)
-}
-
-/// The first operand's share of the gradient of `fmax` or `fmin`: a NaN loses, equals share.
-fn fshare(grad: &Tensor, a: Arg<'_>, b: Arg<'_>, beats: Tensor, first: bool) -> Result<Tensor> {
-    let b_missing = compare::ne(b, b)?;
-    let wins = super::bitwise::logical_or(t(&beats), t(&b_missing))?;
-    let half = mul_args(t(grad), Arg::from(0.5))?;
-    let zero = Arg::from(0);
-    let (won, lost) = if first { (t(grad), zero) } else { (zero, t(grad)) };
-    let strict = select(&wins, won, lost)?;
-    select(&compare::eq(a, b)?, t(&half), t(&strict))
-}
-
-pub fn fmax_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = FMAX.value(a, b)?;
-    record_both(
-        "FmaxBackward0",
-        a,
-        b,
-        &out,
-        |side| fshare(side.grad, side.a, side.b, compare::gt(side.a, side.b)?, true),
-        |side| fshare(side.grad, side.a, side.b, compare::gt(side.a, side.b)?, false),
-    );
-    Ok(out)
-}
-
-pub fn fmin_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = FMIN.value(a, b)?;
-    record_both(
-        "FminBackward0",
-        a,
-        b,
-        &out,
-        |side| fshare(side.grad, side.a, side.b, compare::lt(side.a, side.b)?, true),
-        |side| fshare(side.grad, side.a, side.b, compare::lt(side.a, side.b)?, false),
-    );
-    Ok(out)
-}
-
-/// `a * a + b * b`.
-fn squares(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    add_args(t(&mul_args(a, a)?), t(&mul_args(b, b)?))
-}
-
-pub fn atan2_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = ATAN2.value(a, b)?;
-    record_both(
-        "Atan2Backward0",
-        a,
-        b,
-        &out,
-        |side| mul_args(t(side.grad), t(&div_args(side.b, t(&squares(side.a, side.b)?))?)),
-        |side| mul_args(t(&unary::neg(side.grad)?), t(&div_args(side.a, t(&squares(side.a, side.b)?))?)),
-    );
-    Ok(out)
-}
-
-pub fn hypot_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = HYPOT.value(a, b)?;
-    record_both(
-        "HypotBackward0",
-        a,
-        b,
-        &out,
-        |side| mul_args(t(side.grad), t(&div_args(side.a, t(&hypot_args(side.a, side.b)?))?)),
-        |side| mul_args(t(side.grad), t(&div_args(side.b, t(&hypot_args(side.a, side.b)?))?)),
-    );
-    Ok(out)
-}
-
-pub fn copysign_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = COPYSIGN.value(a, b)?;
-    record_both(
-        "CopysignBackward0",
-        a,
-        b,
-        &out,
-        |side| {
-            let ratio = div_args(t(&copysign_args(side.a, side.b)?), side.a)?;
-            let slope = select(&compare::eq(side.a, Arg::from(0))?, Arg::from(0), t(&ratio))?;
-            mul_args(t(side.grad), t(&slope))
-        },
-        |side| super::creation::zeros(&side.grad.shape(), side.grad.dtype(), side.grad.device()),
-    );
-    Ok(out)
-}
-
-/// The weight of the first operand in a soft maximum: `1 / (1 + base ** (b - a))`.
-fn soft_weight(a: Arg<'_>, b: Arg<'_>, power: fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    let ratio = power(&sub_args(b, a)?)?;
-    unary::reciprocal(&add_args(t(&ratio), Arg::from(1))?)
-}
-
-pub fn logaddexp_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = LOGADDEXP.value(a, b)?;
-    record_both(
-        "LogaddexpBackward0",
-        a,
-        b,
-        &out,
-        |side| mul_args(t(side.grad), t(&soft_weight(side.a, side.b, unary::exp)?)),
-        |side| mul_args(t(side.grad), t(&soft_weight(side.b, side.a, unary::exp)?)),
-    );
-    Ok(out)
-}
-
-pub fn logaddexp2_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = LOGADDEXP2.value(a, b)?;
-    record_both(
-        "Logaddexp2Backward0",
-        a,
-        b,
-        &out,
-        |side| mul_args(t(side.grad), t(&soft_weight(side.a, side.b, unary::exp2)?)),
-        |side| mul_args(t(side.grad), t(&soft_weight(side.b, side.a, unary::exp2)?)),
-    );
-    Ok(out)
-}
-
-pub fn xlogy_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = XLOGY.value(a, b)?;
-    record_both(
-        "XlogyBackward0",
-        a,
-        b,
-        &out,
-        |side| {
-            let slope = xlogy_args(t(side.grad), side.b)?;
-            let undefined = super::bitwise::logical_and(
-                t(&compare::eq(side.a, Arg::from(0))?),
-                t(&compare::le(side.b, Arg::from(0))?),
-            )?;
-            select(&undefined, Arg::from(0), t(&slope))
-        },
-        |side| mul_args(t(side.grad), t(&div_args(side.a, side.b)?)),
-    );
-    Ok(out)
-}
-
-pub fn xlog1py_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    let out = XLOG1PY.value(a, b)?;
-    record_both(
-        "SpecialXlog1PyBackward0",
-        a,
-        b,
-        &out,
-        |side| {
-            let slope = xlog1py_args(t(side.grad), side.b)?;
-            let undefined = super::bitwise::logical_and(
-                t(&compare::eq(side.a, Arg::from(0))?),
-                t(&compare::le(side.b, Arg::from(-1))?),
-            )?;
-            select(&undefined, Arg::from(0), t(&slope))
-        },
-        |side| mul_args(t(side.grad), t(&div_args(side.a, t(&add_args(side.b, Arg::from(1))?))?)),
-    );
-    Ok(out)
-}
-
-/// Zero below zero, one above, `values` at zero; torch demands one dtype and gives no gradient.
-pub fn heaviside_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    if let (Arg::Tensor(x), Arg::Tensor(y)) = (a, b)
-        && x.dtype() != y.dtype()
-    {
-        return error::dtype("heaviside is not yet implemented for tensors with different dtypes.");
-    }
-    HEAVISIDE.value(a, b)
-}
-
-pub fn nextafter_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    NEXTAFTER.value(a, b)
 }
 
 macro_rules! for_tensors {
