@@ -17,6 +17,7 @@ pub mod elementwise;
 pub mod extreme;
 pub mod fft;
 pub mod fold;
+pub mod generator;
 pub mod indexing;
 pub mod inplace;
 pub mod joining;
@@ -52,6 +53,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     data::register(module)?;
     decompositions::register(module)?;
     fft::register(module)?;
+    generator::register(module)?;
     joining::register(module)?;
     linalg::register(module)?;
     masked::register(module)?;
