@@ -220,7 +220,7 @@ pub fn join(re: &Tensor, im: &Tensor) -> Result<Tensor> {
         ));
     }
     let shape = crate::tensor::geometry::broadcast("complex", &re.shape(), &im.shape())?;
-    let out = Tensor::uninit(&shape, re.dtype().complex())?;
+    let out = Tensor::zeroed(&shape, re.dtype().complex())?;
     let views = parts(&out);
     for (index, part) in [re, im].into_iter().enumerate() {
         views.alias(views.geometry().select(shape.len(), index)).write(part)?;

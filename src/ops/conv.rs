@@ -111,7 +111,7 @@ enum Kernel {
 fn on_cpu(op: &str, kernel: Kernel, problem: Problem, [a, b]: [&Tensor; 2], shape: &[usize]) -> Result<Tensor> {
     let (device, a, b) = (a.device(), &a.detached().moved(Device::Cpu)?, &b.detached().moved(Device::Cpu)?);
     let (dtype, wide) = (a.dtype(), working(a.dtype()));
-    let out = Tensor::uninit(shape, wide)?;
+    let out = Tensor::zeroed(shape, wide)?;
     let ready =
         |x: &Tensor| if x.dtype() == wide { Elements::contiguous(x) } else { Elements::of(&x.converted(wide)?) };
     let (a, b, to) = (ready(a)?, ready(b)?, Elements::of(&out)?);

@@ -18,7 +18,7 @@ use crate::tensor::{Tensor, device_view};
 
 pub fn zeros(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
     if device.is_cpu() {
-        return Tensor::uninit(shape, dtype);
+        return Tensor::zeroed(shape, dtype);
     }
     full(shape, Scalar::Int(0), dtype, device)
 }
@@ -31,7 +31,7 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         if shape.is_empty() {
             return Ok(one);
         }
-        let out = Tensor::uninit(shape, dtype)?;
+        let out = Tensor::zeroed(shape, dtype)?;
         if !value.is_zero() || value.as_f64().is_sign_negative() {
             out.write(&one)?;
         }

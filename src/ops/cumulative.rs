@@ -35,7 +35,7 @@ fn totals(op: &'static str, add: bool, x: &Tensor, dim: usize, reverse: bool) ->
         return device_totals(op, add, &creation::to_dtype(&x.detached(), dtype)?, dim, reverse);
     }
     let [out] = through_cpu(x, |x| {
-        let out = Tensor::uninit(&x.shape(), dtype)?;
+        let out = Tensor::zeroed(&x.shape(), dtype)?;
         let (input, output, geometry, target) = (Memory::of(x)?, Memory::of(&out)?, x.geometry(), out.geometry());
         let line = along(x, dim, reverse);
         let refuse = || error::dtype(format!("{op}: not implemented for '{}'", from.name()));
@@ -125,7 +125,7 @@ fn linear(a: &Tensor, b: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
     let dtype = b.dtype();
     let second = b.moved(crate::device::Device::Cpu)?;
     let [out] = through_cpu(a, |a| {
-        let out = Tensor::uninit(&a.shape(), dtype)?;
+        let out = Tensor::zeroed(&a.shape(), dtype)?;
         let (memories, geometries) = (
             [Memory::of(a)?, Memory::of(&second)?, Memory::of(&out)?],
             [a.geometry(), second.geometry(), out.geometry()],
@@ -180,7 +180,7 @@ pub fn logcumsumexp(x: &Tensor, dim: usize) -> Result<Tensor> {
     crate::check::kind("logcumsumexp", x.dtype(), &[Kind::Float])?;
     let dtype = x.dtype();
     let [out] = through_cpu(x, |x| {
-        let out = Tensor::uninit(&x.shape(), dtype)?;
+        let out = Tensor::zeroed(&x.shape(), dtype)?;
         let (input, output, geometry, target) = (Memory::of(x)?, Memory::of(&out)?, x.geometry(), out.geometry());
         let line = along(x, dim, false);
         guard::heavy("logcumsumexp", x.numel(), || {
@@ -209,7 +209,7 @@ fn running_extremes(op: &'static str, max: bool, x: &Tensor, dim: isize) -> Resu
     let dim = wrap_dim(op, dim, x.rank())?;
     let dtype = x.dtype();
     let [values, indices] = through_cpu(x, |x| {
-        let (values, indices) = (Tensor::uninit(&x.shape(), dtype)?, Tensor::uninit(&x.shape(), DType::I64)?);
+        let (values, indices) = (Tensor::zeroed(&x.shape(), dtype)?, Tensor::zeroed(&x.shape(), DType::I64)?);
         let tensors = [x, &values, &indices];
         let mut memories = [Memory::of(x)?; 3];
         for (slot, tensor) in memories.iter_mut().zip(tensors) {

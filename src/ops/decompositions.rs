@@ -93,7 +93,7 @@ fn square(op: &str, x: &Tensor) -> Result<(Dims, usize)> {
 /// Zeros of shape `batch` with `more` sizes behind.
 fn fresh(batch: &[usize], more: &[usize], dtype: DType) -> Result<Tensor> {
     let shape: Dims = batch.iter().chain(more).copied().collect();
-    Tensor::uninit(&shape, dtype)
+    Tensor::zeroed(&shape, dtype)
 }
 
 /// Zeros of shape (`batch`, `rows`, `columns`), each matrix column by column.

@@ -92,7 +92,7 @@ fn extremes(op: &str, max: bool, x: &Tensor, dim: usize, keepdim: bool) -> Resul
     if !device.is_cpu() {
         return device_extremes(op, max, x, dim, &target);
     }
-    let (values, indices) = (Tensor::uninit(&target, dtype)?, Tensor::uninit(&target, DType::I64)?);
+    let (values, indices) = (Tensor::zeroed(&target, dtype)?, Tensor::zeroed(&target, DType::I64)?);
     let (input, to, at, geometry) = (Memory::of(x)?, Memory::of(&values)?, Memory::of(&indices)?, x.geometry());
     // SAFETY: the geometry lies inside its storage, `dim` has elements, and the outputs were made for the results.
     guard::heavy(op, x.numel(), || unsafe {

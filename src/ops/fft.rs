@@ -28,7 +28,7 @@ fn raw(x: &Tensor, what: Transform, size: usize) -> Result<Tensor> {
     }
     let part = x.dtype().real();
     let dtype = if what.to == Line::Real { part } else { part.complex() };
-    let out = Tensor::uninit(&shape, dtype)?;
+    let out = Tensor::zeroed(&shape, dtype)?;
     let (input, output) = (Memory::of(x)?, Memory::of(&out)?);
     let (from, to) = (x.geometry(), out.geometry());
     let work = out.numel().max(x.numel()).saturating_mul(4);

@@ -102,7 +102,7 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
     let (a, b) = (with_batch(a, &batch), with_batch(b, &batch));
     if a.device().is_cpu() {
         let wide = wide(dtype);
-        let out = Tensor::uninit(&shape, wide)?;
+        let out = Tensor::zeroed(&shape, wide)?;
         if let Some(start) = start {
             out.write(start)?;
         }

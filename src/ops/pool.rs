@@ -193,7 +193,7 @@ fn as_type(x: &Tensor, dtype: DType) -> Result<Tensor> {
 
 fn max_on_cpu(op: &str, x: &Tensor, windows: Vec<Windows>, shape: &[usize]) -> Result<(Tensor, Tensor)> {
     let wide = ordered(x.dtype());
-    let (values, places) = (Tensor::uninit(shape, wide)?, Tensor::uninit(shape, DType::I64)?);
+    let (values, places) = (Tensor::zeroed(shape, wide)?, Tensor::zeroed(shape, DType::I64)?);
     let mut padded: Vec<Windows> = vec![Windows { size: 1, step: 1, ranges: vec![(0, 1)] }; 3 - windows.len()];
     padded.extend(windows);
     let Ok(three) = <[Windows; 3]>::try_from(padded) else {
@@ -320,7 +320,7 @@ fn by_rows(
     kernel: impl FnOnce(DType, &Elements, &Elements, &Elements) + Send,
 ) -> Result<Tensor> {
     let wide = if x.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
-    let out = Tensor::uninit(&[x.size(0), length], wide)?;
+    let out = Tensor::zeroed(&[x.size(0), length], wide)?;
     let (input, output) = (Elements::contiguous(&as_type(x, wide)?)?, Elements::of(&out)?);
     let places = Elements::contiguous(places)?;
     guard::heavy("gather", x.numel().max(out.numel()), move || kernel(wide, &input, &output, &places))?;

@@ -17,7 +17,7 @@ use crate::tensor::geometry::checked_numel;
 /// A CPU tensor over a vector of elements that are laid out as `dtype`.
 pub fn from_vec<T: NoUninit + Send + Sync>(values: Vec<T>, shape: &[usize], dtype: DType) -> Result<Tensor> {
     if values.is_empty() {
-        return Tensor::uninit(shape, dtype);
+        return Tensor::zeroed(shape, dtype);
     }
     Tensor::from_bytes(burn_std::Bytes::from_elems(values), shape, dtype)
 }

@@ -31,7 +31,7 @@ fn on_cpu(x: &Tensor, dim: usize, taps: &Arc<Taps>) -> Result<Tensor> {
     let mut shape = x.shape();
     let inner: usize = shape[dim + 1..].iter().product();
     shape[dim] = taps.outputs();
-    let out = Tensor::uninit(&shape, x.dtype())?;
+    let out = Tensor::zeroed(&shape, x.dtype())?;
     let (from, to) = (Elements::contiguous(x)?, Elements::of(&out)?);
     let (dtype, taps, work) = (x.dtype(), taps.clone(), x.numel().max(out.numel()));
     match dtype {

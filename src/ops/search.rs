@@ -59,7 +59,7 @@ fn searchsorted(sequence: &Tensor, values: &Tensor, right: bool, sorter: Option<
     let dtype = ResultType::default().with_tensor(sequence).with_tensor(values).get();
     let (sequence, found) = (packed(sequence, dtype)?, packed(values, dtype)?);
     let sorter = sorter.map(|sorter| packed(sorter, DType::I64)).transpose()?;
-    let out = Tensor::uninit(&values.shape(), DType::I64)?;
+    let out = Tensor::zeroed(&values.shape(), DType::I64)?;
     let from = (Memory::of(&sequence)?, sequence.geometry().offset, length);
     let order =
         sorter.as_ref().map(|order| Memory::of(order).map(|memory| (memory, order.geometry().offset))).transpose()?;
@@ -204,7 +204,7 @@ impl PyTensor {
         crate::check::same_device("isin", &[x, &wanted])?;
         let dtype = ResultType::default().with_tensor(x).with_tensor(&wanted).get();
         let (values, others) = (packed(x, dtype)?, packed(&wanted, dtype)?);
-        let out = Tensor::uninit(&x.shape(), DType::Bool)?;
+        let out = Tensor::zeroed(&x.shape(), DType::Bool)?;
         let place =
             |tensor: &Tensor| -> Result<_> { Ok((Memory::of(tensor)?, tensor.geometry().offset, tensor.numel())) };
         let (values, others, output) = (place(&values)?, place(&others)?, Memory::of(&out)?);

@@ -161,7 +161,7 @@ impl Tensor {
         match core.storage.data() {
             Data::Cpu(buffer) => lend(buffer, &core.geometry, core.dtype),
             // cubecl takes no empty tensors; Flex does, and `from_prim` brings its results back.
-            Data::Device(_) if core.geometry.numel() == 0 => Self::uninit(&core.geometry.shape, core.dtype)?.prim(),
+            Data::Device(_) if core.geometry.numel() == 0 => Self::zeroed(&core.geometry.shape, core.dtype)?.prim(),
             Data::Device(cell) => {
                 cell.device.check_alive()?;
                 // An expanded view may be larger than any memory.
@@ -271,8 +271,8 @@ impl Tensor {
         Self::from_prim_shaped(value, dtype, self.device(), &self.shape())
     }
 
-    /// CPU memory for a result, zero until it is written.
-    pub fn uninit(shape: &[usize], dtype: DType) -> Result<Self> {
+    /// CPU memory for a result, zero until it is written: for kernels that add to it or leave elements out.
+    pub fn zeroed(shape: &[usize], dtype: DType) -> Result<Self> {
         let numel = geometry::checked_numel(shape)?;
         crate::check::allocation(numel.saturating_mul(dtype.size()))?;
         let buffer = Buffer::zeroed(numel * dtype.size())?;

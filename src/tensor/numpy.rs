@@ -60,7 +60,7 @@ pub unsafe fn over_foreign(
     }
     if checked_numel(shape)? == 0 {
         // Nothing is shared, and the pointer may be null.
-        let empty = Tensor::uninit(shape, dtype)?;
+        let empty = Tensor::zeroed(shape, dtype)?;
         return Ok(empty.alias(geometry));
     }
     if !(pointer as usize).is_multiple_of(dtype.size().min(8)) {

@@ -86,7 +86,7 @@ impl Tensor {
     fn download(&self) -> Result<Self> {
         let (dtype, shape) = (self.dtype(), self.shape());
         if self.numel() == 0 {
-            return Self::uninit(&shape, dtype);
+            return Self::zeroed(&shape, dtype);
         }
         let value = self.prim()?;
         let data = guard::detached(|| guard::run("cpu", || read(value, dtype.kind())))??;
