@@ -120,7 +120,7 @@ impl Drop for NodeRef {
         }
         PENDING.with(|pending| *pending.borrow_mut() = None);
         if freed > LARGE_GRAPH {
-            crate::kernels::memory::give_back();
+            crate::kernels::allocator::give_back();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Two-operand functions of each element type over CPU memory (benchmarks/ops.py: add rows).
+//! Two-operand functions of each element type over CPU memory (benchmarks/cases.py: large_add).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

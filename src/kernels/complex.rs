@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use rustfft::num_complex::{Complex, Complex64};
 
 use super::binary::{Binary, Compare, Places};
-use super::element::Memory;
+use super::memory::Memory;
 use super::pointwise::{Strided, map1, map2, map2_costly};
 use super::reduce::{Reducer, reduce};
 use super::reducers::Fold;

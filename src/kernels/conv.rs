@@ -1,5 +1,5 @@
 //! Convolution and its two gradients as matrix products over unrolled windows, a cache-sized tile of results at a time
-//! (benchmarks/ops.py: conv2d and its backward).
+//! (benchmarks/cases.py: conv2d).
 
 use std::ops::AddAssign;
 

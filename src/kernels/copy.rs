@@ -1,4 +1,4 @@
-//! Copies a strided view into another, converting the element type (benchmarks/ops.py: contiguous, to).
+//! Copies a strided view into another, converting the element type (benchmarks/cases.py: large_contiguous, large_to).
 
 use half::{bf16, f16};
 use rustfft::num_complex::{Complex32, Complex64};

@@ -1,54 +1,7 @@
-//! Element types as kernels see them: how wide they are summed, how they are ordered, where they lie in memory.
+//! Element types as kernels see them: how wide they are summed and how they are ordered. `number` adds arithmetic,
+//! `memory` says where they lie.
 
 use half::{bf16, f16};
-
-use crate::error::{self, Result};
-use crate::tensor::Tensor;
-use crate::tensor::storage::Data;
-
-/// CPU memory that several threads of one kernel may use, each for elements of its own.
-#[derive(Clone, Copy)]
-pub struct Memory(*mut u8);
-
-// SAFETY: kernels give every element they write to exactly one task, and the tensors outlive the kernel.
-unsafe impl Send for Memory {}
-// SAFETY: as for Send.
-unsafe impl Sync for Memory {}
-
-impl Memory {
-    /// The storage under a CPU tensor, from its first byte.
-    pub fn of(tensor: &Tensor) -> Result<Self> {
-        match tensor.core().storage.data() {
-            Data::Cpu(buffer) => Ok(Self(buffer.pointer())),
-            Data::Device(_) => error::device("a CPU kernel was given a GPU tensor"),
-        }
-    }
-
-    /// The address of the element with this number.
-    pub fn at<T>(self, index: usize) -> *mut T {
-        self.0.cast::<T>().wrapping_add(index)
-    }
-
-    /// Reads the element with this number.
-    ///
-    /// # Safety
-    /// The element lies inside the storage, which holds values of `T`.
-    #[inline(always)]
-    pub unsafe fn read<T: Copy>(self, index: usize) -> T {
-        // SAFETY: the caller vouches for the index; storages of foreign memory may be unaligned.
-        unsafe { self.0.cast::<T>().add(index).read_unaligned() }
-    }
-
-    /// Writes the element with this number.
-    ///
-    /// # Safety
-    /// As `read`, and no other task touches this element.
-    #[inline(always)]
-    pub unsafe fn write<T: Copy>(self, index: usize, value: T) {
-        // SAFETY: as above.
-        unsafe { self.0.cast::<T>().add(index).write_unaligned(value) }
-    }
-}
 
 /// A type to add and multiply in.
 pub trait Wide: Copy + Send + Sync + PartialOrd {

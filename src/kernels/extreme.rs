@@ -1,7 +1,8 @@
 //! The greatest or least value along a dimension and where it stands first (benchmarks/cases.py: large_argmax).
 
-use super::element::{Element, Memory};
+use super::element::Element;
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
+use super::memory::Memory;
 use super::reduce::{Plan, steps};
 use crate::tensor::geometry::Geometry;
 

@@ -8,9 +8,9 @@ use rustfft::num_complex::Complex;
 use rustfft::num_traits::Zero;
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
-use super::element::Memory;
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::lines::step;
+use super::memory::Memory;
 use crate::tensor::geometry::Geometry;
 
 /// One tensor that a transform reads or writes.

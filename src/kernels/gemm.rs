@@ -1,9 +1,9 @@
-//! Matrix products on strided memory without copies, by the `gemm` crate (benchmarks/ops.py: matmul, linear, bmm).
+//! Matrix products on strided memory without copies, by the `gemm` crate (benchmarks/cases.py: large_matmul).
 
 use gemm::Parallelism;
 use rayon::prelude::*;
 
-use super::elements::Elements;
+use super::memory::Elements;
 use crate::dtype::DType;
 
 /// Multiplications below which one product is not worth several threads.

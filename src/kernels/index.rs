@@ -1,4 +1,4 @@
-//! Rows of row-major memory read and written by number, in index order (benchmarks/ops.py: gather, index_add).
+//! Rows of row-major memory read and written by number, in index order (benchmarks/cases.py: large_gather).
 
 use half::{bf16, f16};
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! Walks several strided views in step, as few long rows as possible (benchmarks/ops.py: copy rows).
+//! Walks several strided views in step, as few long rows as possible (benchmarks/cases.py: large_contiguous).
 
 use rayon::prelude::*;
 use smallvec::SmallVec;

@@ -1,10 +1,110 @@
-//! Returns freed pages to the system after a large graph is gone (benchmarks/run.py: memory of a freed graph).
+//! CPU memory of tensors as kernels see it: `Memory` is a bare pointer for tasks that are given geometries, `Elements` a
+//! pointer with its geometry that keeps the storage alive.
 
-/// Asks the allocator to give free pages back; other allocators than glibc's do so by themselves.
-pub fn give_back() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: malloc_trim takes no pointers and may be called at any time from any thread.
-    unsafe {
-        libc::malloc_trim(0);
+use crate::dtype::DType;
+use crate::error::{self, Result};
+use crate::tensor::Tensor;
+use crate::tensor::geometry::Geometry;
+use crate::tensor::storage::{Data, Storage};
+
+/// CPU memory that several threads of one kernel may use, each for elements of its own.
+#[derive(Clone, Copy)]
+pub struct Memory(*mut u8);
+
+// SAFETY: kernels give every element they write to exactly one task, and the tensors outlive the kernel.
+unsafe impl Send for Memory {}
+// SAFETY: as for Send.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// The storage under a CPU tensor, from its first byte.
+    pub fn of(tensor: &Tensor) -> Result<Self> {
+        match tensor.core().storage.data() {
+            Data::Cpu(buffer) => Ok(Self(buffer.pointer())),
+            Data::Device(_) => error::device("a CPU kernel was given a GPU tensor"),
+        }
+    }
+
+    /// The address of the element with this number.
+    pub fn at<T>(self, index: usize) -> *mut T {
+        self.0.cast::<T>().wrapping_add(index)
+    }
+
+    /// Reads the element with this number.
+    ///
+    /// # Safety
+    /// The element lies inside the storage, which holds values of `T`.
+    #[inline(always)]
+    pub unsafe fn read<T: Copy>(self, index: usize) -> T {
+        // SAFETY: the caller vouches for the index; storages of foreign memory may be unaligned.
+        unsafe { self.0.cast::<T>().add(index).read_unaligned() }
+    }
+
+    /// Writes the element with this number.
+    ///
+    /// # Safety
+    /// As `read`, and no other task touches this element.
+    #[inline(always)]
+    pub unsafe fn write<T: Copy>(self, index: usize, value: T) {
+        // SAFETY: as above.
+        unsafe { self.0.cast::<T>().add(index).write_unaligned(value) }
+    }
+}
+
+/// One tensor's elements; `at` is unchecked, so indices must come from `geometry`.
+pub struct Elements {
+    pointer: *mut u8,
+    pub geometry: Geometry,
+    pub dtype: DType,
+    _storage: Storage,
+}
+
+// SAFETY: the storage is held; kernels write disjoint elements of results that nobody else has seen yet.
+unsafe impl Send for Elements {}
+// SAFETY: as for Send.
+unsafe impl Sync for Elements {}
+
+impl Elements {
+    /// Borrows a CPU tensor's memory. It is aligned to its elements, since memory from outside is refused otherwise.
+    pub fn of(tensor: &Tensor) -> Result<Self> {
+        let core = tensor.core().clone();
+        let Data::Cpu(buffer) = core.storage.data() else {
+            return error::device("a CPU kernel was given a tensor on another device");
+        };
+        let pointer = buffer.pointer();
+        if !(pointer as usize).is_multiple_of(core.dtype.size().min(8)) {
+            // A copy would lose what a kernel writes.
+            return error::runtime("a kernel was given memory that is not aligned to its elements; clone() the tensor");
+        }
+        Ok(Self { pointer, geometry: core.geometry.clone(), dtype: core.dtype, _storage: core.storage })
+    }
+
+    /// As `of`, in row-major order.
+    pub fn contiguous(tensor: &Tensor) -> Result<Self> {
+        Self::of(&tensor.contiguous_data()?)
+    }
+
+    /// The address of the element at an index of the storage.
+    pub fn at<T>(&self, index: usize) -> *mut T {
+        self.pointer.cast::<T>().wrapping_add(index)
+    }
+
+    /// The elements of a row-major tensor.
+    ///
+    /// # Safety
+    /// `T` is the element type, and the geometry is contiguous.
+    pub unsafe fn slice<T>(&self) -> &[T] {
+        // SAFETY: the caller vouches for the layout; the storage lives as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.at::<T>(self.geometry.offset), self.geometry.numel()) }
+    }
+
+    /// The elements of a fresh row-major result.
+    ///
+    /// # Safety
+    /// As `slice`, and no other reference to these elements exists.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn slice_mut<T>(&self) -> &mut [T] {
+        // SAFETY: the caller vouches for exclusiveness.
+        unsafe { std::slice::from_raw_parts_mut(self.at::<T>(self.geometry.offset), self.geometry.numel()) }
     }
 }

@@ -1,5 +1,6 @@
 //! Our own CPU kernels: where burn has none with torch's meaning, or a measured faster one exists.
 
+pub mod allocator;
 pub mod binary;
 pub mod box_muller;
 pub mod cast;
@@ -7,7 +8,6 @@ pub mod complex;
 pub mod conv;
 pub mod copy;
 pub mod element;
-pub mod elements;
 pub mod extreme;
 pub mod factor;
 pub mod fft;

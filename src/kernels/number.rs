@@ -2,10 +2,11 @@
 
 use half::{bf16, f16};
 
+use super::element::Element;
 use crate::ops::operand::Scalar;
 
 /// An element that can be computed with. Integer division by zero gives zero; callers report it.
-pub trait Number: Copy + Send + Sync + PartialOrd + 'static {
+pub trait Number: Element + 'static {
     const ZERO: Self;
     const ONE: Self;
 
@@ -20,7 +21,6 @@ pub trait Number: Copy + Send + Sync + PartialOrd + 'static {
     fn remainder(self, other: Self) -> Self;
     fn fmod(self, other: Self) -> Self;
     fn pow(self, other: Self) -> Self;
-    fn is_nan(self) -> bool;
     fn neg(self) -> Self;
     fn abs(self) -> Self;
     fn sign(self) -> Self;
@@ -145,10 +145,6 @@ macro_rules! integer {
                 out
             }
             #[inline(always)]
-            fn is_nan(self) -> bool {
-                false
-            }
-            #[inline(always)]
             fn neg(self) -> Self {
                 self.wrapping_neg()
             }
@@ -269,10 +265,6 @@ macro_rules! float {
                 self.powf(other)
             }
             #[inline(always)]
-            fn is_nan(self) -> bool {
-                self != self
-            }
-            #[inline(always)]
             fn neg(self) -> Self {
                 -self
             }
@@ -304,10 +296,6 @@ macro_rules! half {
             fn $name(self, other: Self) -> Self {
                 Self::from_f32(Number::$name(self.to_f32(), other.to_f32()))
             })+
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                self != self
-            }
             #[inline(always)]
             fn neg(self) -> Self {
                 -self

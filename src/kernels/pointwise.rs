@@ -1,4 +1,4 @@
-//! Element-by-element loops over strided, broadcast CPU memory (benchmarks/ops.py: add rows).
+//! Element-by-element loops over strided, broadcast CPU memory (benchmarks/cases.py: large_add).
 
 use std::mem::MaybeUninit;
 

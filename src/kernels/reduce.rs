@@ -5,8 +5,8 @@
 
 use smallvec::SmallVec;
 
-use super::element::Memory;
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
+use super::memory::Memory;
 use crate::tensor::geometry::Geometry;
 
 /// How values are folded into one.

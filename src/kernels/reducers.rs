@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 
 use super::complex;
-use super::element::{Element, Memory, Truth, Wide};
+use super::element::{Element, Truth, Wide};
+use super::memory::Memory;
 use super::reduce::{Reducer, reduce};
 use crate::dtype::DType;
 use crate::error::Result;

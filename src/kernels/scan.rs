@@ -3,8 +3,9 @@
 use rustfft::num_complex::Complex64;
 
 use super::complex;
-use super::element::{Element, Memory, Wide};
+use super::element::{Element, Wide};
 use super::lines::{lines, step};
+use super::memory::Memory;
 use crate::tensor::geometry::Geometry;
 
 /// A line's direction and where its elements stand.

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::element::{Element, Memory, Truth};
+use super::element::{Element, Truth};
+use super::memory::Memory;
 
 /// Where each value would go to keep `sequence` sorted: before its equals, or behind them (`right`).
 ///

@@ -4,9 +4,10 @@
 
 use rayon::slice::ParallelSliceMut;
 
-use super::element::{Element, Memory};
+use super::element::Element;
 use super::iterate::PARALLEL_ABOVE;
 use super::lines::{lines, step};
+use super::memory::Memory;
 use super::scan::Place;
 
 /// A line's elements as sortable numbers, each with its position.

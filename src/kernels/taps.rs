@@ -1,4 +1,4 @@
-//! Weighted sums along one dimension: averages of windows and interpolation (benchmarks/ops.py: avg_pool2d, interpolate).
+//! Weighted sums along one dimension: averages of windows and interpolation (benchmarks/cases.py: avg_pool2d).
 
 use std::ops::{AddAssign, Mul};
 

@@ -1,4 +1,4 @@
-//! One-operand functions of each element type over CPU memory (benchmarks/ops.py: exp, tanh rows).
+//! One-operand functions of each element type over CPU memory (benchmarks/cases.py: large_exp, large_gelu).
 
 use half::{bf16, f16};
 use rten_simd::SimdUnaryOp;

@@ -1,5 +1,5 @@
 //! Maxima over windows of up to three dimensions with their places, as torch breaks ties and treats NaN
-//! (benchmarks/ops.py: max_pool2d).
+//! (benchmarks/cases.py: max_pool2d).
 
 use rayon::prelude::*;
 

@@ -12,7 +12,7 @@ use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::conv::{self, Problem};
-use crate::kernels::elements::Elements;
+use crate::kernels::memory::Elements;
 use crate::tensor::Tensor;
 use crate::tensor::geometry::{Dims, Geometry};
 

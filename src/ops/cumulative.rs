@@ -15,7 +15,7 @@ use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::complex::with_complex;
-use crate::kernels::element::Memory;
+use crate::kernels::memory::Memory;
 use crate::kernels::reducers::Fold;
 use crate::kernels::scan::{self, Along, Place};
 use crate::tensor::class::PyTensor;

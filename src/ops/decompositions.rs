@@ -10,7 +10,7 @@ use super::fold::through_cpu;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::elements::Elements;
+use crate::kernels::memory::Elements;
 use crate::kernels::{factor, ldl};
 use crate::tensor::Tensor;
 use crate::tensor::geometry::Dims;

@@ -8,8 +8,8 @@ use crate::autograd::{Record, grads};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::element::Memory;
 use crate::kernels::fft::{Line, Place, Transform, transform};
+use crate::kernels::memory::Memory;
 use crate::tensor::Tensor;
 use crate::tensor::geometry::wrap_dim;
 

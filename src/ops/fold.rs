@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::element::Memory;
+use crate::kernels::memory::Memory;
 use crate::kernels::reducers::{self, Fold};
 use crate::tensor::geometry::Dims;
 use crate::tensor::{Tensor, device_view, prim};

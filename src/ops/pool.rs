@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::elements::Elements;
+use crate::kernels::memory::Elements;
 use crate::kernels::taps::Taps;
 use crate::kernels::windows::{self, Windows};
 use crate::tensor::device_view::{bool_store, stored_as};

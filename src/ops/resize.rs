@@ -9,7 +9,7 @@ use crate::autograd::{Record, grads};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::elements::Elements;
+use crate::kernels::memory::Elements;
 use crate::kernels::taps::{self, Taps};
 use crate::tensor::Tensor;
 

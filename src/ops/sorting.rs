@@ -9,7 +9,7 @@ use super::reduce::reduced_shape;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::element::Memory;
+use crate::kernels::memory::Memory;
 use crate::kernels::scan::Place;
 use crate::kernels::sort::{self, Distinct, Pick};
 use crate::tensor::Tensor;
