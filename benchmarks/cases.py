@@ -195,6 +195,88 @@ def conv2d(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.conv2d(x, w, padding=1)
 
 
+def max_pool2d(lib: Any) -> Callable[[], object]:
+    """A 2x2 maximum, 16 channels, batch 8, 64x64."""
+    x = lib.rand(8, 16, 64, 64)
+    return lambda: lib.nn.functional.max_pool2d(x, 2)
+
+
+def avg_pool2d(lib: Any) -> Callable[[], object]:
+    """A 2x2 mean, 16 channels, batch 8, 64x64."""
+    x = lib.rand(8, 16, 64, 64)
+    return lambda: lib.nn.functional.avg_pool2d(x, 2)
+
+
+def large_to(lib: Any) -> Callable[[], object]:
+    """A million floats as float64."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.to(lib.float64)
+
+
+def large_gather(lib: Any) -> Callable[[], object]:
+    """A thousand rows of a thousand floats, read by number."""
+    a, index = lib.rand(1000, 1000), lib.arange(999, -1, -1)
+    return lambda: a[index]
+
+
+def large_tanh(lib: Any) -> Callable[[], object]:
+    """`tanh` of a million floats."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.tanh()
+
+
+def large_gelu(lib: Any) -> Callable[[], object]:
+    """`gelu` of a million floats."""
+    a = lib.randn(1000, 1000)
+    return lambda: lib.nn.functional.gelu(a)
+
+
+def large_softmax(lib: Any) -> Callable[[], object]:
+    """`softmax` of rows of a thousand floats."""
+    a = lib.randn(1000, 1000)
+    return lambda: a.softmax(-1)
+
+
+def layer_norm(lib: Any) -> Callable[[], object]:
+    """`layer_norm` of rows of a thousand floats."""
+    a, weight, bias = lib.randn(1000, 1000), lib.ones(1000), lib.zeros(1000)
+    return lambda: lib.nn.functional.layer_norm(a, (1000,), weight, bias)
+
+
+def layer_norm_step(lib: Any) -> Callable[[], object]:
+    """`layer_norm` of rows of a thousand floats, forward and backward."""
+    a = lib.randn(1000, 1000, requires_grad=True)
+    weight, bias = lib.ones(1000, requires_grad=True), lib.zeros(1000, requires_grad=True)
+
+    def run() -> None:
+        lib.nn.functional.layer_norm(a, (1000,), weight, bias).sum().backward()
+        a.grad = weight.grad = bias.grad = None
+
+    return run
+
+
+def cross_entropy_step(lib: Any) -> Callable[[], object]:
+    """`cross_entropy` of a thousand rows of a thousand classes, forward and backward."""
+    a, target = lib.randn(1000, 1000, requires_grad=True), lib.arange(1000)
+
+    def run() -> None:
+        lib.nn.functional.cross_entropy(a, target).backward()
+        a.grad = None
+
+    return run
+
+
+def lstm_step(lib: Any) -> Callable[[], object]:
+    """One forward and backward of an LSTM, 32 steps, batch 16, 64 to 64."""
+    model, x = lib.nn.LSTM(64, 64), lib.randn(32, 16, 64)
+
+    def run() -> None:
+        model(x)[0].sum().backward()
+        model.zero_grad()
+
+    return run
+
+
 # The three limits of the foundation; the rest is shown without one.
 LIMITS = {"tiny_add": 0.35, "tiny_add_grad": 0.5, "chain_100": 0.4}
 
@@ -230,5 +312,16 @@ CASES: dict[str, Case] = {
         large_solve,
         large_svdvals,
         conv2d,
+        max_pool2d,
+        avg_pool2d,
+        large_to,
+        large_gather,
+        large_tanh,
+        large_gelu,
+        large_softmax,
+        layer_norm,
+        layer_norm_step,
+        cross_entropy_step,
+        lstm_step,
     )
 }
