@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use pyo3::PyTypeInfo;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -115,6 +116,42 @@ fn _set_function_modes(count: usize) {
     MODES.set(count);
 }
 
+/// Python's own maker of classes, and what to call when a class takes calls over.
+static WATCH: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+
+/// Stands in for `builtins.__build_class__` until the first class with a `__torch_function__` is made. It is native, so
+/// that programs which look at the frame of their caller see no other frame than before.
+#[pyfunction]
+#[pyo3(signature = (*args, **kwargs))]
+fn _build_class<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+    let py = args.py();
+    let Some((plain, found)) = WATCH.get(py) else {
+        return Err(PyRuntimeError::new_err("_build_class: no class maker has been given; call _watch_classes first"));
+    };
+    let class = plain.bind(py).call(args, kwargs)?;
+    if let Ok(class) = class.cast::<PyType>()
+        && class.getattr(intern!(py, "__dict__"))?.contains(intern!(py, "__torch_function__"))?
+    {
+        py.import(intern!(py, "builtins"))?.setattr(intern!(py, "__build_class__"), plain)?;
+        found.call0(py)?;
+    }
+    Ok(class)
+}
+
+/// Calls `found` when the next class with a `__torch_function__` is made.
+#[pyfunction]
+#[pyo3(pass_module)]
+fn _watch_classes(module: &Bound<'_, PyModule>, found: Py<PyAny>) -> PyResult<()> {
+    let py = module.py();
+    let builtins = py.import(intern!(py, "builtins"))?;
+    let name = intern!(py, "__build_class__");
+    let plain = builtins.getattr(name)?.unbind();
+    if WATCH.set(py, (plain, found)).is_ok() {
+        builtins.setattr(name, module.getattr(intern!(py, "_build_class"))?)?;
+    }
+    Ok(())
+}
+
 /// As a class's `__torch_function__`: its objects take no calls over.
 #[pyfunction]
 #[pyo3(signature = (func, types, args=None, kwargs=None))]
@@ -137,6 +174,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_set_function_disabled, module)?)?;
     module.add_function(wrap_pyfunction!(_get_function_disabled, module)?)?;
     module.add_function(wrap_pyfunction!(_set_function_modes, module)?)?;
+    module.add_function(wrap_pyfunction!(_build_class, module)?)?;
+    module.add_function(wrap_pyfunction!(_watch_classes, module)?)?;
     let nothing = wrap_pyfunction!(_disabled_torch_function_impl, module)?;
     // A second import keeps the first function, which classes may refer to already.
     drop(NOTHING.set(module.py(), nothing.clone().into_any().unbind()));
