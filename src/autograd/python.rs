@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use super::engine::{self, Request};
@@ -150,12 +151,42 @@ pub fn release_function(function: &Py<PyAny>) {
 }
 
 /// `x.grad_fn`.
-#[pyclass(name = "Node", module = "pyburn.autograd", frozen, weakref, from_py_object)]
+#[pyclass(name = "Node", module = "pyburn.autograd", frozen, weakref, subclass, from_py_object)]
 #[derive(Clone)]
 pub struct PyNode(pub Edge);
 
+/// The class of the nodes of each name, made when one is shown for the first time.
+static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+impl PyNode {
+    /// The node as an object whose class has its name, as in torch: `MulBackward0`.
+    pub fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let base = py.get_type::<Self>();
+        let classes = CLASSES.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+        let name = self.0.node.name.to_string();
+        let class = match classes.get_item(&name)? {
+            Some(class) => class,
+            None => {
+                let content = PyDict::new(py);
+                content.set_item("__module__", "pyburn.autograd")?;
+                content.set_item("__slots__", PyTuple::empty(py))?;
+                let class = py.get_type::<PyType>().call1((&name, (base,), content))?;
+                classes.set_item(&name, &class)?;
+                class
+            }
+        };
+        class.call1((Bound::new(py, self)?,))
+    }
+}
+
 #[pymethods]
 impl PyNode {
+    /// Another object for the same node; programs find nodes by `x.grad_fn` and `next_functions`.
+    #[new]
+    fn new(node: PyRef<'_, Self>) -> Self {
+        node.clone()
+    }
+
     fn name(&self) -> String {
         self.0.node.name.to_string()
     }
@@ -186,10 +217,10 @@ impl PyNode {
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let pairs = self.0.node.inputs.iter().map(|edge| match edge {
-            Some(edge) => (Some(Self(edge.clone())), edge.index),
-            None => (None, 0),
+            Some(edge) => Ok((Some(Self(edge.clone()).object(py)?), edge.index)),
+            None => Ok((None, 0)),
         });
-        PyTuple::new(py, pairs.collect::<Vec<_>>())
+        PyTuple::new(py, pairs.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// The leaf of an AccumulateGrad node.

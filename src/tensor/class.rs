@@ -359,13 +359,13 @@ impl PyTensor {
     }
 
     #[getter]
-    fn grad_fn(&self) -> Result<Option<PyNode>> {
+    fn grad_fn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if !self.tensor.requires_grad() || self.tensor.is_leaf() {
             return Ok(None);
         }
         let edge = self.tensor.edge();
         refusal::check()?;
-        Ok(edge.map(PyNode))
+        edge.map(|edge| PyNode(edge).object(py)).transpose()
     }
 
     #[getter]
@@ -391,18 +391,16 @@ impl PyTensor {
     }
 
     /// The node and its output to which a gradient of this tensor goes; that of a leaf adds to its `.grad`.
-    fn _gradient_edge(&self) -> Result<(PyNode, usize)> {
+    fn _gradient_edge<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, usize)> {
         let edge = self.tensor.edge();
         refusal::check()?;
-        match edge {
-            Some(edge) => {
-                let index = edge.index;
-                Ok((PyNode(edge), index))
-            }
-            None => error::runtime(
+        let Some(edge) = edge else {
+            return Ok(error::runtime(
                 "It is not possible to get the gradient edge for a Tensor that does not require gradients",
-            ),
-        }
+            )?);
+        };
+        let index = edge.index;
+        Ok((PyNode(edge).object(py)?, index))
     }
 
     /// Exchanges values, history and gradients with `other`; whoever else knows one of the two would see the other.
