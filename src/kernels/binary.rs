@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use half::{bf16, f16};
 
 use super::complex;
-use super::number::{Integer, Number, with_bits, with_integer, with_number};
+use super::number::{Integer, Number};
 use super::pointwise::{Strided, map2, map2_costly};
 use crate::dtype::DType;
 use crate::error::{self, Result};
+use crate::{with_bits, with_integer, with_number};
 
 /// A function of two elements of one type with a result of that type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

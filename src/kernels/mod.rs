@@ -27,5 +27,6 @@ pub mod softmax;
 pub mod sort;
 pub mod special;
 pub mod taps;
+pub mod types;
 pub mod unary;
 pub mod windows;

@@ -5,11 +5,12 @@ use rten_simd::SimdUnaryOp;
 use rten_vecmath::{Exp, Sigmoid, Tanh};
 
 use super::complex;
-use super::number::{Number, with_number};
+use super::number::Number;
 use super::pointwise::{Strided, map_stretches, map1};
 use super::special;
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::with_number;
 
 /// A function of one element with a result of the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

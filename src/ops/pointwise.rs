@@ -9,11 +9,12 @@ use crate::device::Device;
 use crate::dtype::{DType, default_dtype};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::number::{Number, with_number};
+use crate::kernels::number::Number;
 use crate::kernels::pointwise::Strided;
 use crate::tensor::geometry::{Dims, Geometry, MAX_RANK, broadcast, contiguous_strides, strides_like};
 use crate::tensor::storage::Data;
 use crate::tensor::{Core, Tensor};
+use crate::with_number;
 
 /// An operand inside the core: a tensor or a number.
 #[derive(Clone, Copy)]
