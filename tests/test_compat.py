@@ -139,3 +139,23 @@ def test_versions_compare_by_number():
     assert version > "2.9" and version >= "2.15" and version < "2.16" and version == "2.15.0" and version != "2.14"
     assert version >= (2, 15) and version < (3,) and isinstance(version, str) and hash(version)
     assert pyburn.__version__ != version
+
+
+def test_names_of_types_are_torchs_under_the_alias():
+    lines = aliased("""
+        import torch
+        x = torch.ones(2)
+        print(x.dtype, str(x.dtype).split("."), repr(torch.int64), x.type(), x.long().type() == "torch.LongTensor")
+        print(x.shape, x.type("torch.LongTensor").dtype, x.type("pyburn.LongTensor").dtype, torch.strided)
+        print(torch.channels_last, repr(torch.device("cpu")), x.to(torch.float64), x.untyped_storage().device)
+        print(getattr(torch, str(x.dtype).split(".")[-1]) is x.dtype, f"{x.dtype}", torch.preserve_format)
+    """)
+    assert lines == [
+        "torch.float32 ['torch', 'float32'] torch.int64 torch.FloatTensor True",
+        "torch.Size([2]) torch.int64 torch.int64 torch.strided",
+        "torch.channels_last device(type='cpu') tensor([1., 1.], dtype=torch.float64) cpu",
+        "True torch.float32 torch.preserve_format",
+    ]
+    assert (str(pyburn.float32), repr(pyburn.Size([2]))) == ("pyburn.float32", "pyburn.Size([2])")
+    assert pyburn.ones(1).type() == "pyburn.FloatTensor"
+    assert pyburn.ones(1).type("torch.LongTensor").dtype is pyburn.int64

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pyburn import _core
+
 __all__ = [
     "channels_last",
     "channels_last_3d",
@@ -26,7 +28,7 @@ class _Name:
         self.name: Final = name
 
     def __repr__(self) -> str:
-        return f"pyburn.{self.name}"
+        return f"{_core._library()}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name

@@ -47,7 +47,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        return f"pyburn.Size([{', '.join(map(str, self))}])"
+        return f"{_core._library()}.Size([{', '.join(map(str, self))}])"
 
     def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
         return Size, (tuple(self),)

@@ -57,7 +57,7 @@ class UntypedStorage:
         return hash(self.data_ptr())
 
     def __repr__(self) -> str:
-        return f"[pyburn.{type(self).__name__}(device={self.device}) of size {self.size()}]"
+        return f"[{_core._library()}.{type(self).__name__}(device={self.device}) of size {self.size()}]"
 
 
 class TypedStorage(UntypedStorage):

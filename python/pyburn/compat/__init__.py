@@ -19,7 +19,9 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import dtype
+from pyburn._overriding import arm
 from pyburn.compat import paths
 
 __all__ = ["alias_torch", "is_aliased"]
@@ -169,4 +171,6 @@ def alias_torch() -> ModuleType:
         sys.modules.update({f"torch.{path}": paths.late(path) for path in paths.EARLY})
         _follow_spawned_processes()
     sys.modules["torch"] = _torch
+    _core._set_aliased(True)
+    _core._watch_classes(arm)
     return _torch
