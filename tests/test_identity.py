@@ -96,7 +96,7 @@ def test_a_finalizer_may_bring_the_object_back() -> None:
 
 
 def test_a_weak_callback_may_ask_for_the_dying_tensor_again() -> None:
-    leaf = Parameter(pyburn.ones(2))
+    leaf = pyburn.ones(2, requires_grad=True)
     node = (leaf * 2).grad_fn.next_functions[0][0]
     found = []
     keep = weakref.ref(leaf, lambda _: found.append(node.variable))

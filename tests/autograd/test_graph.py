@@ -84,7 +84,49 @@ def several_gradients(t):
     return log
 
 
-SCENARIOS = [walk, node_hooks, packed, packed_twice_differentiated, on_the_cpu, several_gradients]
+def gradient_edges(t):
+    x = leaf(t, 1.0, 2.0)
+    y = x * x
+    edge, end = t.autograd.graph.get_gradient_edge(y), t.autograd.graph.get_gradient_edge(x)
+    (first,) = t.autograd.grad(edge, x, t.ones(2, dtype=t.float64), retain_graph=True)
+    (second,) = t.autograd.grad(y.sum(), [end], retain_graph=True)
+    y.sum().backward(inputs=[x])
+    names = [edge.node.name(), type(y.grad_fn).__name__, type(edge.node).__name__, end.node.name().rsplit("::", 1)[-1]]
+    return [first.tolist(), second.tolist(), x.grad.tolist(), edge.output_nr, *names]
+
+
+def kept_objects(t):
+    class Tagged(t.Tensor):
+        pass
+
+    x = leaf(t, 1.0)
+    x.grad = t.ones(1, dtype=t.float64)
+    x.grad.tag = 5
+    log = [x.grad.tag]
+    (x * 2).sum().backward()
+    log += [getattr(x.grad, "tag", None), x.grad.tolist()]
+    x.grad = t.ones(1, dtype=t.float64).as_subclass(Tagged)
+    log.append(type(x.grad).__name__)
+
+    def loss():
+        weight = t.nn.Parameter(t.ones(1))
+        weight.tag = 7
+        return weight * 2
+
+    variable = loss().grad_fn.next_functions[0][0].variable
+    return [*log, type(variable).__name__, variable.tag]
+
+
+SCENARIOS = [
+    gradient_edges,
+    kept_objects,
+    walk,
+    node_hooks,
+    packed,
+    packed_twice_differentiated,
+    on_the_cpu,
+    several_gradients,
+]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)

@@ -15,7 +15,13 @@ TensorOrTensors = Tensor | Sequence[Tensor]
 
 
 def _listed(values: Any) -> list[Any]:
-    return [values] if isinstance(values, Tensor) or values is None else list(values)
+    # A `GradientEdge` stands for one tensor too.
+    return [values] if values is None or hasattr(values, "output_nr") else list(values)
+
+
+def _places(values: list[Any]) -> list[Any]:
+    """Tensors as they are, gradient edges as the core takes them."""
+    return [value if isinstance(value, Tensor) else (value.node, value.output_nr) for value in values]
 
 
 def _starts(outputs: list[Tensor], grads: Any) -> list[Tensor | None]:
@@ -66,10 +72,11 @@ def backward(
     if wanted is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     for tensor in wanted or []:
-        if not tensor.is_leaf:
+        if isinstance(tensor, Tensor) and not tensor.is_leaf:
             tensor.retain_grad()
     keep = create_graph if retain_graph is None else retain_graph
-    _core._backward(outputs, _starts(outputs, grad_tensors), keep, create_graph, wanted, wanted is not None)
+    starts, inside = _starts(outputs, grad_tensors), None if wanted is None else _places(wanted)
+    _core._backward(_places(outputs), starts, keep, create_graph, inside, wanted is not None)
 
 
 def grad(
@@ -119,7 +126,7 @@ def grad(
     if is_grads_batched:
         found = _batched(results, wanted, starts, keep, create_graph)
     else:
-        found = _core._backward(results, starts, keep, create_graph, wanted)
+        found = _core._backward(_places(results), starts, keep, create_graph, _places(wanted))
     if materialize_grads:
         found = [tensor.detach().new_zeros(tensor.shape) if g is None else g for g, tensor in zip(found, wanted)]
     elif not allow_unused:
@@ -142,7 +149,8 @@ def _batched(
     rows = []
     for index in range(count):
         row = [start[index] for start in starts if start is not None]
-        rows.append(_core._backward(outputs, row, keep or index + 1 < count, create_graph, inputs))
+        again = keep or index + 1 < count
+        rows.append(_core._backward(_places(outputs), row, again, create_graph, _places(inputs)))
     columns = zip(*rows) if rows else ([] for _ in inputs)
     return [None if not column or column[0] is None else ops.stack(list(column)) for column in columns]
 

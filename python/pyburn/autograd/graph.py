@@ -5,19 +5,50 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyburn import _core
 from pyburn._core import Node, Tensor
 from pyburn._tensor import RemovableHandle
 
 __all__ = [
+    "GradientEdge",
     "Node",
     "disable_saved_tensors_hooks",
+    "get_gradient_edge",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes: an output of a node. It can stand for the tensor in `autograd.grad`."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Node | None = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The place in the graph to which a gradient of this tensor goes; that of a leaf adds to its ``.grad``.
+
+    Args:
+        tensor: A tensor that requires grad.
+
+    Raises:
+        RuntimeError: If it does not.
+
+    Example:
+        >>> import pyburn
+        >>> x = pyburn.tensor(3.0, requires_grad=True)
+        >>> edge = get_gradient_edge(x * x)
+        >>> edge.node.name(), edge.output_nr
+        ('MulBackward0', 0)
+        >>> pyburn.autograd.grad(edge, x)
+        (tensor(6.),)
+    """
+    return GradientEdge(*tensor._gradient_edge())
 
 
 def _register_hook(self: Node, fn: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:

@@ -3,8 +3,9 @@
 import importlib as _importlib
 
 from pyburn.utils import checkpoint
+from pyburn.utils._swap import swap_tensors
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "swap_tensors"]
 
 # Loaded when first named: some stand above this layer, and most programs need none of them.
 _LAZY = (
