@@ -33,6 +33,16 @@ OPS = {
     "addcmul": lambda lib, a, b: lib.addcmul(a, b, b),
     "sigmoid": lambda lib, a, b: a.sigmoid(),
     "masked_fill": lambda lib, a, b: a.masked_fill(a > 0, 1.0),
+    "flip": lambda lib, a, b: a.flip(0),
+    "flip_all": lambda lib, a, b: a.flip(tuple(range(a.dim()))),
+    "sort": lambda lib, a, b: a.sort(0)[0],
+    "argsort": lambda lib, a, b: a.argsort(-1),
+    "topk": lambda lib, a, b: a.topk(1, 0)[0],
+    "lerp": lambda lib, a, b: lib.lerp(a, b, 0.25),
+    "lerp_far": lambda lib, a, b: lib.lerp(a, b, 0.75),
+    "logsigmoid": lambda lib, a, b: lib.nn.functional.logsigmoid(a),
+    "repeat_interleave": lambda lib, a, b: a.repeat_interleave(2, 0),
+    "layer_norm": lambda lib, a, b: lib.nn.functional.layer_norm(a, a.shape[-1:]),
 }  # fmt: skip
 
 
@@ -85,3 +95,10 @@ def test_gradients_lie_as_their_leaves(shape: tuple[int, ...]) -> None:
         (gaps * 2).sum().backward()
         grads.append((tuple(first), tuple(x.grad.stride()), tuple(gaps.grad.stride())))
     assert grads[0] == grads[1]
+
+
+def test_joining_keeps_channels_last() -> None:
+    for lib in (torch, pyburn):
+        x = lib.ones(2, 3, 4, 5).contiguous(memory_format=lib.channels_last)
+        joined = [lib.cat([x, x], 1), lib.cat([x, lib.ones(2, 3, 4, 5)], 1)]
+        assert [y.stride() for y in joined] == [(120, 1, 30, 6), (120, 20, 5, 1)], lib

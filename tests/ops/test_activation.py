@@ -123,3 +123,11 @@ def test_glu_refuses_odd_sizes():
 def test_implicit_softmax_dim_warns():
     with pytest.warns(UserWarning, match="Implicit dimension choice"):
         assert activation.softmax(pyburn.zeros(2, 2)).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize("name", ["softshrink", "hardshrink", "elu", "hardtanh", "hardswish", "relu6", "softmax"])
+def test_gradients_at_nan_are_torchs_for_long_vectors(name):
+    # Long, since torch answers otherwise for elements that do not fill one of its vectors.
+    values = np.array([np.nan, 1.0, -1.0, 0.0, 0.25, 7.0, -7.0, np.inf] * 16, dtype=np.float32)
+    kwargs = {"dim": 0} if name == "softmax" else {}
+    check_op(lambda lib, x: getattr(lib.nn.functional, name)(x, **kwargs), values)

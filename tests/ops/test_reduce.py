@@ -298,3 +298,11 @@ for _ in range(20):
 def test_wgpu_after_the_number_of_threads_was_set() -> None:
     done = subprocess.run([sys.executable, "-c", STREAMS], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "max", "min"])
+def test_gradients_of_extremes_at_nan(name):
+    values = [[1.0, float("nan"), float("nan")], [2.0, 2.0, 1.0]]
+    check_op(lambda lib, x: getattr(lib, name)(x), values)
+    if name.startswith("a"):
+        check_op(lambda lib, x: getattr(lib, name)(x, 1), values)

@@ -548,12 +548,13 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | No
         >>> pyburn.lerp(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]), 0.5)
         tensor([ 2.5000, -1.5000,  2.5000])
     """
-    step = end - input
+    # The other way round than usual, so that the result lies in memory as `input` does.
+    back = input - end
     if isinstance(weight, Tensor):
         near = weight.abs() < 0.5
-        return write_out(out, _core._where(near, input + weight * step, end - step * (1 - weight)))
+        return write_out(out, _core._where(near, input - back * weight, back * (1 - weight) + end))
     # From the nearer end, so that a weight of one gives `end` exactly.
-    return write_out(out, input + weight * step if abs(weight) < 0.5 else end - step * (1 - weight))
+    return write_out(out, input - back * weight if abs(weight) < 0.5 else back * (1 - weight) + end)
 
 
 def _kind(dtype: _core.dtype) -> int:

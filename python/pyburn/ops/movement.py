@@ -599,7 +599,8 @@ def repeat_interleave(
         if output_size is not None and output_size != count * size:
             raise RuntimeError(f"repeat_interleave: output_size {output_size} is not the required {count * size}")
         spread = input.unsqueeze(axis + 1).expand(*shape[: axis + 1], count, *shape[axis + 1 :])
-        return spread.reshape([*shape[:axis], count * size, *shape[axis + 1 :]])
+        # Never a view: writing to a repeated element must not change the others.
+        return spread.contiguous().reshape([*shape[:axis], count * size, *shape[axis + 1 :]])
     if len(counts) != size:
         raise RuntimeError(
             f"repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = "

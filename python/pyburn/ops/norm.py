@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pyburn._core import Tensor, float32
+from pyburn._formats import channels_last, channels_last_3d
 from pyburn._typeinfo import finfo
 
 __all__ = [
@@ -23,6 +24,12 @@ __all__ = [
 def _wide(input: Tensor) -> Tensor:
     """Half types are normalized in float32, as sums of their squares overflow."""
     return input.to(float32) if input.dtype.itemsize < 4 else input
+
+
+def _laid(x: Tensor) -> Tensor:
+    """`x` in row-major order, or channels last if it is so: torch's normalizations leave results of no other order."""
+    format = {4: channels_last, 5: channels_last_3d}.get(x.dim())
+    return x if format is not None and x.is_contiguous(memory_format=format) else x.contiguous()
 
 
 def _check(op: str, name: str, tensor: Tensor | None, size: Sequence[int]) -> None:
@@ -85,7 +92,7 @@ def batch_norm(
     ):
         _check("batch_norm", name, tensor, [channels])
     shape = [1, channels] + [1] * (input.dim() - 2)
-    x = _wide(input)
+    x = _laid(_wide(input))
     if training:
         dims = [0, *range(2, input.dim())]
         centred = x - x.mean(dims, keepdim=True)
@@ -134,7 +141,7 @@ def instance_norm(
     for name, tensor in (("weight", weight), ("bias", bias)):
         _check("instance_norm", name, tensor, [channels])
     dims = list(range(2, input.dim()))
-    x = _wide(input)
+    x = _wide(input).contiguous()
     if running_mean is not None and running_var is not None:
         seen, count = x.detach(), math.prod(input.shape[2:])
         means = seen.mean(dims, keepdim=True)
@@ -175,7 +182,9 @@ def layer_norm(
     dims = _last_dims("layer_norm", input, normalized_shape)
     for name, tensor in (("weight", weight), ("bias", bias)):
         _check("layer_norm", name, tensor, normalized_shape)
-    return _affine(_standard(_wide(input), dims, eps), weight, bias, list(normalized_shape)).to(input.dtype)
+    # Row-major, as torch's result is.
+    x = _wide(input).contiguous()
+    return _affine(_standard(x, dims, eps), weight, bias, list(normalized_shape)).to(input.dtype)
 
 
 def rms_norm(
