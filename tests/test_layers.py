@@ -19,6 +19,7 @@ LAYERS = [
         "_legacy",
         "_legacy_storage",
         "_log",
+        "_overriding",
         "_printing",
         "_progress",
         "_quantized",

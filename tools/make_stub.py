@@ -97,29 +97,32 @@ SEVERAL_DIMS = by_name(
 RETURNS = by_name(
     {
         "Any": (
-            "__array__ __dlpack__ _adapters _to_dlpack _backward _make_subclass _record_function "
+            "__array__ __dlpack__ _adapters _to_dlpack _backward _build_class _disabled_torch_function_impl "
+            "_make_subclass _record_function "
             "item numpy size stride tolist type"
         ),
         "Generator": "_default_generator clone_state manual_seed set_state",
         "Iterator[Tensor]": "__iter__",
         "None": (
             "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _pop_saved_hooks _push_saved_hooks "
-            "_set_history retain_grad "
+            "_set_aliased _set_function_modes _set_history _swap _watch_classes retain_grad "
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
-        "_bool": "__bool__ __contains__ allclose can_cast equal is_inference",
+        "_bool": "__bool__ __contains__ _takes_over allclose can_cast equal is_inference",
         "_bytes": "_bytes",
         "_complex_number": "__complex__",
         "_float": "__float__",
         "_int": (
-            "__hash__ __index__ __int__ __len__ _storage_nbytes _storage_ptr data_ptr dim element_size get_num_threads "
+            "__hash__ __index__ __int__ __len__ _get_function_disabled _set_function_disabled "
+            "_storage_nbytes _storage_ptr data_ptr dim element_size get_num_threads "
             "initial_seed ndimension nelement numel seed storage_offset"
         ),
         "device": "get_default_device",
+        "list[Any] | None": "_overloaded",
         "list[Tensor]": "_nonzero_tuple",
         "list[_int]": "_integers",
-        "str": "__format__ __repr__ __str__ name",
+        "str": "__format__ __repr__ __str__ _library name",
         "Tensor": "get_state",
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",
@@ -129,6 +132,7 @@ RETURNS = by_name(
         ),
         "tuple[Tensor, Tensor, Tensor]": "_distinct _eig _eigh _ldl _lu _qr",
         "tuple[Tensor, Tensor, Tensor, Tensor]": "_svd",
+        "tuple[Node, _int]": "_gradient_edge",
         "tuple[_float, _float]": "_histogram_range",
         "tuple[_int, _int]": "__dlpack_device__",
     }

@@ -6,7 +6,6 @@ programs which look for it with `hasattr` take their other way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -15,11 +14,11 @@ from pyburn import fft as _fft
 from pyburn import linalg as _linalg
 from pyburn import special as _special
 from pyburn._absent import absent_class
-from pyburn._core import Generator, Tensor, _set_grad_enabled, device, dtype
+from pyburn._core import Generator, Tensor, _disabled_torch_function_impl, _set_grad_enabled, device, dtype
 from pyburn._formats import layout, memory_format
+from pyburn._overriding import DisableTorchFunction, DisableTorchFunctionSubclass
 from pyburn._size import Size
 from pyburn._storage import TypedStorage, UntypedStorage
-from pyburn._subclass import disabled
 from pyburn.accelerator import current_accelerator
 from pyburn.autograd.engine import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from pyburn.cuda import Event, Stream
@@ -77,7 +76,6 @@ _TensorBase = Tensor
 _GLIBCXX_USE_CXX11_ABI = True
 has_cuda = has_cudnn = has_mkl = has_mps = has_xpu = False
 has_lapack = has_openmp = has_spectral = True
-DisableTorchFunction = DisableTorchFunctionSubclass = disabled
 _NO_GRAPHS = ("pyburn does not trace programs", "call the module itself")
 Graph: Any = absent_class("_C.Graph", *_NO_GRAPHS)
 Value: Any = absent_class("_C.Value", *_NO_GRAPHS)
@@ -138,14 +136,6 @@ def _get_privateuse1_backend_name() -> str:
 def _get_accelerator() -> device:
     """The device of `accelerator`, or the CPU where there is none."""
     return current_accelerator() or device("cpu")
-
-
-def _disabled_torch_function_impl(
-    func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-) -> Any:
-    """What `func` gives for plain tensors: the `__torch_function__` of a subclass that stays out of the results."""
-    with disabled():
-        return func(*args, **(kwargs or {}))
 
 
 def _log_api_usage_once(key: str) -> None:
