@@ -11,6 +11,7 @@ pub mod element;
 pub mod extreme;
 pub mod factor;
 pub mod fft;
+pub mod gelu;
 pub mod gemm;
 pub mod index;
 pub mod iterate;

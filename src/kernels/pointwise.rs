@@ -66,7 +66,7 @@ pub fn map_stretches(
     out: Strided<'_>,
     a: Strided<'_>,
     whole: impl Fn(&[f32], &mut [MaybeUninit<f32>]) + Sync,
-    one: fn(f32) -> f32,
+    one: impl Fn(f32) -> f32 + Sync,
 ) {
     each_row(shape, [out, a], &|[o, i], length, [so, si]| {
         // SAFETY: as in `map1`; the two slices are only made where they are aligned and apart.

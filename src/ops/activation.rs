@@ -1,20 +1,24 @@
 //! Activation functions: one pass forward, and rules made of recorded ops.
 
+use std::mem::MaybeUninit;
+
 use burn_backend::ops::{ActivationOps, FloatTensorOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use pyo3::prelude::*;
+use rten_simd::SimdUnaryOp;
+use rten_vecmath::{ApproxGelu, Silu};
 
 use super::arithmetic::{add_args, add_scalar, mul, mul_scalar, sub_args};
 use super::operand::Scalar;
 use super::pointwise::{Arg, Call, evaluate};
 use super::select::select;
 use super::{burn_math, compare, reduce, unary};
-use crate::autograd::{Record, grads};
+use crate::autograd::{Record, grad_enabled, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::Result;
 use crate::guard;
-use crate::kernels::pointwise::map1;
-use crate::kernels::softmax;
+use crate::kernels::pointwise::{Strided, map_stretches, map1};
+use crate::kernels::{gelu, softmax};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::wrap_dim;
@@ -35,11 +39,43 @@ fn float_map(
     evaluate(
         Call { name, args: [t(x)], dtypes: [dtype], out: dtype, into: None },
         |shape, out, [x]| {
-            match dtype {
-                DType::F64 => map1::<f64, f64>(shape, out, x, &f),
-                DType::F32 => map1::<f32, f32>(shape, out, x, |x| f(f64::from(x)) as f32),
-                DType::F16 => map1(shape, out, x, |x: half::f16| half::f16::from_f64(f(x.to_f64()))),
-                _ => map1(shape, out, x, |x: half::bf16| half::bf16::from_f64(f(x.to_f64()))),
+            map_as(dtype, shape, out, x, &f);
+            Ok(())
+        },
+        |[value], _| guard::run(name, || Some(gpu(value))),
+    )
+}
+
+/// Computes in float64 and rounds once.
+fn map_as(dtype: DType, shape: &[usize], out: Strided<'_>, x: Strided<'_>, f: &(impl Fn(f64) -> f64 + Sync)) {
+    match dtype {
+        DType::F64 => map1::<f64, f64>(shape, out, x, f),
+        DType::F32 => map1::<f32, f32>(shape, out, x, |x| f(f64::from(x)) as f32),
+        DType::F16 => map1(shape, out, x, |x: half::f16| half::f16::from_f64(f(x.to_f64()))),
+        _ => map1(shape, out, x, |x: half::bf16| half::bf16::from_f64(f(x.to_f64()))),
+    }
+}
+
+/// As `float_map`, with a vectorised function for float32.
+fn fast_map(
+    name: &'static str,
+    x: &Tensor,
+    fast: impl SimdUnaryOp<f32> + Sync,
+    f: impl Fn(f64) -> f64 + Sync,
+    gpu: impl FnOnce(DispatchTensor) -> DispatchTensor + Send,
+) -> Result<Tensor> {
+    let dtype = x.dtype();
+    crate::check::kind(name, dtype, &[Kind::Float])?;
+    evaluate(
+        Call { name, args: [t(x)], dtypes: [dtype], out: dtype, into: None },
+        |shape, out, [x]| {
+            if dtype == DType::F32 {
+                let whole = |from: &[f32], to: &mut [MaybeUninit<f32>]| {
+                    fast.map(from, to);
+                };
+                map_stretches(shape, out, x, whole, |x| f(f64::from(x)) as f32);
+            } else {
+                map_as(dtype, shape, out, x, &f);
             }
             Ok(())
         },
@@ -115,12 +151,21 @@ const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 const TANH_SCALE: f64 = 0.797_884_560_802_865_4;
 const TANH_CUBIC: f64 = 0.044_715;
 
+/// The normal distribution's probability of less than `x`.
+fn normal_below(x: f64) -> f64 {
+    0.5 * libm::erfc(-x * ROOT_HALF)
+}
+
 /// `x` times the normal distribution's probability of less than `x`.
 pub fn gelu(x: &Tensor) -> Result<Tensor> {
-    let out = float_map("gelu", x, |x| 0.5 * x * (1.0 + libm::erf(x * ROOT_HALF)), Dispatch::gelu)?;
+    let out = fast_map("gelu", x, gelu::Gelu, |x| x * normal_below(x), Dispatch::gelu)?;
     if let Some(record) = Record::new("GeluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
+            if x.device().is_cpu() && !grad_enabled() {
+                let slope = |x: f64| normal_below(x) + x * (x * x * -0.5).exp() * TANH_SCALE / 2.0;
+                return grads([Some(mul(&grad, &fast_map("gelu", x, gelu::Slope, slope, |x| x)?)?)]);
+            }
             let below = times(&plus(&unary::erf(&times(x, ROOT_HALF)?)?, 1.0)?, 0.5)?;
             let density = times(&unary::exp(&times(&unary::square(x)?, -0.5)?)?, TANH_SCALE / 2.0)?;
             grads([Some(mul(&grad, &add_args(t(&below), t(&mul(x, &density)?))?)?)])
@@ -132,9 +177,10 @@ pub fn gelu(x: &Tensor) -> Result<Tensor> {
 /// `gelu` with a tanh in place of the normal distribution.
 pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
     let inner = |x: f64| TANH_SCALE * (x + TANH_CUBIC * x * x * x);
-    let out = float_map(
+    let out = fast_map(
         "gelu",
         x,
+        ApproxGelu {},
         move |x| 0.5 * x * (1.0 + inner(x).tanh()),
         |x| {
             let cube = Dispatch::float_mul(Dispatch::float_mul(x.clone(), x.clone()), x.clone());
@@ -158,8 +204,8 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
 }
 
 pub fn silu(x: &Tensor) -> Result<Tensor> {
-    let out =
-        float_map("silu", x, |x| x / (1.0 + (-x).exp()), |x| Dispatch::float_mul(x.clone(), burn_math::sigmoid(x)))?;
+    let gpu = |x: DispatchTensor| Dispatch::float_mul(x.clone(), burn_math::sigmoid(x));
+    let out = fast_map("silu", x, Silu {}, |x| x / (1.0 + (-x).exp()), gpu)?;
     if let Some(record) = Record::new("SiluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
