@@ -268,7 +268,9 @@ pub fn pow_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
         _ => raw(Binary::Pow, "pow", a, b, dtype, None)?,
     };
     if let Some((record, pair)) = Pair::record("PowBackward0", a, b, |_, _| (true, true)) {
-        record.save_outputs().finish(&out, move |c| {
+        // Only the exponent's gradient looks at the result, which programs like to write to.
+        let record = if b.tensor().is_some_and(Tensor::requires_grad) { record.save_outputs() } else { record };
+        record.finish(&out, move |c| {
             let (base, exponent) = (pair.a(c)?, pair.b(c)?);
             pair.slopes(
                 c,
