@@ -231,12 +231,6 @@ def large_gelu(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.gelu(a)
 
 
-def large_softmax(lib: Any) -> Callable[[], object]:
-    """`softmax` of rows of a thousand floats."""
-    a = lib.randn(1000, 1000)
-    return lambda: a.softmax(-1)
-
-
 def layer_norm(lib: Any) -> Callable[[], object]:
     """`layer_norm` of rows of a thousand floats."""
     a, weight, bias = lib.randn(1000, 1000), lib.ones(1000), lib.zeros(1000)
@@ -318,7 +312,6 @@ CASES: dict[str, Case] = {
         large_gather,
         large_tanh,
         large_gelu,
-        large_softmax,
         layer_norm,
         layer_norm_step,
         cross_entropy_step,
