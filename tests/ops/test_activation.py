@@ -6,7 +6,7 @@ import pytest
 import torch
 from pyburn.ops import activation
 
-from oracle import Case, check_error, check_op
+from oracle import Case, check_error, check_op, from_torch, to_torch
 
 X = np.array([[-6.5, -3.0, -1.0, -0.25], [0.1, 0.75, 2.9, 25.0]])
 CASES = {
@@ -131,3 +131,34 @@ def test_gradients_at_nan_are_torchs_for_long_vectors(name):
     values = np.array([np.nan, 1.0, -1.0, 0.0, 0.25, 7.0, -7.0, np.inf] * 16, dtype=np.float32)
     kwargs = {"dim": 0} if name == "softmax" else {}
     check_op(lambda lib, x: getattr(lib.nn.functional, name)(x, **kwargs), values)
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+@pytest.mark.parametrize("size", [1, 7, 33])
+def test_gelu_of_odd_sizes_and_places(approximate, size):
+    values = np.linspace(-9.0, 9.0, size * 3).astype(np.float32).reshape(size, 3)
+    for case in (Case(values), Case(values.T), Case(values[:, ::2])):
+        check_op(lambda lib, x: lib.nn.functional.gelu(x, approximate=approximate), case, gradgrad=True)
+        check_op(lambda lib, x: lib.nn.functional.silu(x), case, gradgrad=True)
+
+
+def test_gelu_keeps_its_precision_on_the_negative_side():
+    x = torch.linspace(-8.0, 8.0, 4001)
+    wide = torch.nn.functional.gelu(x.double())
+    ours = to_torch(pyburn.nn.functional.gelu(from_torch(x))).double()
+    assert ((ours - wide).abs() <= 4e-6 * wide.abs() + 1e-30).all()
+    leaf = from_torch(x).requires_grad_()
+    pyburn.nn.functional.gelu(leaf).sum().backward()
+    true = x.double().requires_grad_()
+    torch.nn.functional.gelu(true).sum().backward()
+    torch.testing.assert_close(to_torch(leaf.grad).double(), true.grad, rtol=1e-5, atol=2e-7)
+
+
+def test_gelu_at_the_ends():
+    values = [float("nan"), float("inf"), 0.0, -0.0, 30.0, -30.0, 1e30, -1e30, 1e-30]
+    found = pyburn.nn.functional.gelu(pyburn.tensor(values)).tolist()
+    assert np.isnan(found[0]) and found[1] == np.inf and found[4] == 30.0 and found[6] == pytest.approx(1e30)
+    assert [str(found[2]), str(found[3])] == ["0.0", "-0.0"] and abs(found[5]) < 1e-30 and found[7] in (0.0, -0.0)
+    assert found[8] == pytest.approx(5e-31)
+    silu = pyburn.nn.functional.silu(pyburn.tensor(values)).tolist()
+    assert np.isnan(silu[0]) and silu[1] == np.inf and str(silu[3]) == "-0.0" and abs(silu[5]) < 1e-10

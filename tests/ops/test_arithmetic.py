@@ -297,3 +297,13 @@ def test_factors_of_integers_are_cut_off(dtype):
     check_op(lambda lib, v: lib.addcmul(v, v, v, value=2.5), vector, grad=False)
     check_op(lambda lib, v: lib.nn.functional.threshold(v, 1.5, 7.5), vector, grad=False)
     check_error(lambda lib, v: lib.addr(v.expand(2, 2), v, v, alpha=1.5), vector)
+
+
+def test_a_power_may_be_written_to_before_backward():
+    def halved(lib, x):
+        y = x**2
+        y /= 2
+        return y
+
+    check_op(halved, [1.0, 3.0])
+    check_op(lambda lib, x, e: x**e, [1.0, 3.0], [2.0, 0.5], gradgrad=True)
