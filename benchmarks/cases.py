@@ -213,12 +213,6 @@ def large_to(lib: Any) -> Callable[[], object]:
     return lambda: a.to(lib.float64)
 
 
-def large_gather(lib: Any) -> Callable[[], object]:
-    """A thousand rows of a thousand floats, read by number."""
-    a, index = lib.rand(1000, 1000), lib.arange(999, -1, -1)
-    return lambda: a[index]
-
-
 def large_tanh(lib: Any) -> Callable[[], object]:
     """`tanh` of a million floats."""
     a = lib.rand(1000, 1000)
@@ -309,7 +303,6 @@ CASES: dict[str, Case] = {
         max_pool2d,
         avg_pool2d,
         large_to,
-        large_gather,
         large_tanh,
         large_gelu,
         layer_norm,
