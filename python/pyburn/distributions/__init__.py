@@ -16,6 +16,7 @@ from pyburn.distributions.exp_family import ExponentialFamily
 from pyburn.distributions.exponential import Exponential
 from pyburn.distributions.fishersnedecor import FisherSnedecor
 from pyburn.distributions.gamma import Gamma
+from pyburn.distributions.generalized_pareto import GeneralizedPareto
 from pyburn.distributions.geometric import Geometric
 from pyburn.distributions.gumbel import Gumbel
 from pyburn.distributions.half_cauchy import HalfCauchy
@@ -25,6 +26,7 @@ from pyburn.distributions.inverse_gamma import InverseGamma
 from pyburn.distributions.kl import kl_divergence, register_kl
 from pyburn.distributions.kumaraswamy import Kumaraswamy
 from pyburn.distributions.laplace import Laplace
+from pyburn.distributions.lkj_cholesky import LKJCholesky
 from pyburn.distributions.log_normal import LogNormal
 from pyburn.distributions.logistic_normal import LogisticNormal
 from pyburn.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
@@ -65,6 +67,7 @@ from pyburn.distributions.transforms import (
 from pyburn.distributions.uniform import Uniform
 from pyburn.distributions.von_mises import VonMises
 from pyburn.distributions.weibull import Weibull
+from pyburn.distributions.wishart import Wishart
 
 __all__ = [
     "AbsTransform",
@@ -87,6 +90,7 @@ __all__ = [
     "ExponentialFamily",
     "FisherSnedecor",
     "Gamma",
+    "GeneralizedPareto",
     "Geometric",
     "Gumbel",
     "HalfCauchy",
@@ -95,6 +99,7 @@ __all__ = [
     "IndependentTransform",
     "InverseGamma",
     "Kumaraswamy",
+    "LKJCholesky",
     "Laplace",
     "LogNormal",
     "LogisticNormal",
@@ -127,6 +132,7 @@ __all__ = [
     "Uniform",
     "VonMises",
     "Weibull",
+    "Wishart",
     "biject_to",
     "constraints",
     "identity_transform",

@@ -15,6 +15,7 @@ from pyburn.distributions._transform import (
     IndependentTransform,
     ReshapeTransform,
     Transform,
+    _InverseTransform,
     _widened,
     identity_transform,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "StickBreakingTransform",
     "TanhTransform",
     "Transform",
+    "_InverseTransform",
     "identity_transform",
 ]
 
@@ -125,6 +127,11 @@ def _inside(y: Tensor) -> Tensor:
     return y.clamp(min=info.tiny, max=1.0 - info.eps)
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """The logistic function, kept off 0 and 1."""
+    return _inside(x.sigmoid())
+
+
 class SigmoidTransform(_Plain):
     """The logistic function."""
 
@@ -134,7 +141,7 @@ class SigmoidTransform(_Plain):
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
-        return _inside(x.sigmoid())
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _inside(y)

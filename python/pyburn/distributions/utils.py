@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
-from pyburn._core import Tensor, get_default_dtype
+from pyburn._core import Tensor, device, dtype, get_default_dtype
 from pyburn._typeinfo import finfo
 from pyburn.autograd import enable_grad
-from pyburn.ops import broadcast_tensors, log_softmax, sigmoid, softmax, tensor, tril_indices
+from pyburn.ops import broadcast_tensors, log_softmax, randn, sigmoid, softmax, tensor, tril_indices
 from pyburn.ops import stack as _stack
 
 __all__ = [
@@ -165,6 +165,21 @@ def sum_rightmost(value: Tensor, dims: int) -> Tensor:
     if dims == 0:
         return value
     return value.reshape([*value.shape[: value.dim() - dims], -1]).sum(-1)
+
+
+# The name under which torch's own distributions, and those of other libraries, know it.
+_sum_rightmost = sum_rightmost
+
+
+def _standard_normal(shape: Sequence[int], dtype: dtype, device: device | str | None) -> Tensor:
+    """Normal numbers of a shape.
+
+    Example:
+        >>> import pyburn
+        >>> _standard_normal((2, 3), pyburn.float64, None).shape
+        Size([2, 3])
+    """
+    return randn(shape, dtype=dtype, device=device)
 
 
 def stacked(values: list[Tensor], dim: int) -> Tensor:
