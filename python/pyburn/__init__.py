@@ -405,4 +405,6 @@ if not _typing.TYPE_CHECKING:
             found: object = getattr(_importlib.import_module(f"pyburn.{_LAZY_NAMES[name]}"), name)
             globals()[name] = found
             return found
+        if name.startswith("_foreach_"):
+            return getattr(_importlib.import_module("pyburn.ops.foreach"), name)
         raise AttributeError(f"module 'pyburn' has no attribute '{name}'")

@@ -1,6 +1,7 @@
 """Arithmetic against torch: values, promotion, gradients, in-place writes and refusals."""
 
 import operator
+import warnings
 from itertools import product
 
 import numpy as np
@@ -307,3 +308,39 @@ def test_a_power_may_be_written_to_before_backward():
 
     check_op(halved, [1.0, 3.0])
     check_op(lambda lib, x, e: x**e, [1.0, 3.0], [2.0, 0.5], gradgrad=True)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda lib, x: lib.addcmul(x, 0.5, x, x),
+        lambda lib, x: (x * 1).addcmul_(0.5, x, x),
+        lambda lib, x: x.addcdiv(-2, x, x + 3),
+        lambda lib, x: (x * 1).addcdiv_(-2, x, x + 3),
+        lambda lib, x: lib.addmm(2, x, 3, x, x),
+        lambda lib, x: lib.addmm(2, x, x, x),
+        lambda lib, x: (x * 1).addmm_(2, x, x),
+        lambda lib, x: (x * 1).addmm_(2, 3, x, x),
+        lambda lib, x: lib.addmv(2, x[0], 3, x, x[1]),
+        lambda lib, x: lib.addr(2, x, 3, x[0], x[1]),
+        lambda lib, x: lib.addbmm(2, x, 3, x[None], x[None]),
+        lambda lib, x: lib.baddbmm(2, x[None], 3, x[None], x[None]),
+    ],
+)
+def test_numbers_between_as_in_torch_1(run):
+    def quiet(lib, x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return run(lib, x)
+
+    check_op(quiet, [[1.0, 2.0], [-0.5, 3.0]])
+
+
+def test_numbers_between_are_warned_of():
+    x = pyburn.ones(2)
+    with pytest.warns(UserWarning, match="overload of addcmul is deprecated"):
+        x.addcmul_(0.5, x, x)
+    with pytest.raises(TypeError):
+        pyburn.addcmul(x, 1, 2, x, x)
+    with pytest.raises(TypeError):
+        pyburn.addcmul(x, x, x, x)

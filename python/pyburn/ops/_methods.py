@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pyburn._core import DTypeError, Tensor, is_grad_enabled
 from pyburn._core import dtype as _dtype
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def attach(family: ModuleType) -> None:
@@ -34,6 +37,30 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return named
+
+
+def numbers_between(*names: str) -> Callable[[F], F]:
+    """A decorator: `function(input, a, b)` also takes its numbers as torch 1 did, in between and without their names.
+
+    ``addcmul(input, value, a, b)`` and ``addmm(beta, input, alpha, a, b)`` stand in programs of that time, and torch
+    still takes them.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def either(*args: Any, **kwargs: Any) -> Any:
+            if len(args) > 3:
+                numbers = [arg for arg in args if not isinstance(arg, Tensor)]
+                tensors = [arg for arg in args if isinstance(arg, Tensor)]
+                if len(tensors) == 3 and len(numbers) <= len(names):
+                    text = f"This overload of {function.__name__} is deprecated; give {' and '.join(names)} by name."
+                    warnings.warn(text, UserWarning, stacklevel=2)
+                    return function(*tensors, **dict(zip(names, numbers)), **kwargs)
+            return function(*args, **kwargs)
+
+        return cast(F, either)
+
+    return decorate
 
 
 def inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pyburn import _core
 from pyburn._core import Tensor, is_grad_enabled
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import numbers_between, write_out
 
 __all__ = [
     "add",
@@ -577,6 +577,7 @@ def _widened(*tensors: Tensor) -> tuple[_core.dtype | None, tuple[Tensor, ...]]:
     return wanted if half else None, tuple(x if x.dtype == wide else x._to_dtype(wide) for x in tensors)
 
 
+@numbers_between("value")
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -609,6 +610,7 @@ def addcmul(
     return write_out(out, total if result is None else total._to_dtype(result))
 
 
+@numbers_between("value")
 def addcdiv(
     input: Tensor,
     tensor1: Tensor,

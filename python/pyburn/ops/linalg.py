@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor, bfloat16, float16, float32
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import numbers_between, write_out
 
 __all__ = [
     "addbmm",
@@ -176,6 +176,7 @@ def _weighted(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Te
     return product + (input if beta == 1 else input * beta)
 
 
+@numbers_between("beta", "alpha")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -193,6 +194,7 @@ def addmm(
     return write_out(out, _weighted(input, mat1.mm(mat2), beta, alpha))
 
 
+@numbers_between("beta", "alpha")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -206,6 +208,7 @@ def addmv(
     return write_out(out, _weighted(input, mat.mv(vec), beta, alpha))
 
 
+@numbers_between("beta", "alpha")
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -225,6 +228,7 @@ def addr(
     return write_out(out, _weighted(input, product, beta, alpha))
 
 
+@numbers_between("beta", "alpha")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -238,6 +242,7 @@ def addbmm(
     return write_out(out, _weighted(input, batch1.bmm(batch2).sum(0).to(batch1.dtype), beta, alpha))
 
 
+@numbers_between("beta", "alpha")
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
 ) -> Tensor:
