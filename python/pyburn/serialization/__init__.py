@@ -18,6 +18,9 @@ from pyburn._storage import UntypedStorage
 from pyburn.serialization import _allowed, _archive
 
 __all__ = [
+    "DEFAULT_PROTOCOL",
+    "FILE_LIKE",
+    "MAP_LOCATION",
     "add_safe_globals",
     "clear_safe_globals",
     "default_restore_location",
@@ -29,6 +32,10 @@ __all__ = [
 
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 MapLocation: TypeAlias = _core.device | str | Mapping[str, str] | Callable[[Any, str], Any] | None
+# torch's own names of these types and of the pickle protocol of its files.
+FILE_LIKE: TypeAlias = FileLike
+MAP_LOCATION: TypeAlias = MapLocation
+DEFAULT_PROTOCOL = 2
 
 
 def save(
