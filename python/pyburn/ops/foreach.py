@@ -139,10 +139,8 @@ def _foreach_norm(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Tensor, .
         >>> _foreach_norm([pyburn.tensor([3.0, 4.0]), pyburn.tensor([-1.0])])
         (tensor(5.), tensor(1.))
     """
-    from pyburn.linalg import vector_norm
-
     _checked(self)
-    return tuple(vector_norm(x, ord, dtype=dtype) for x in self)
+    return tuple(x.norm(ord, dtype=dtype) for x in self)
 
 
 def _foreach_powsum(self: Any, ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
