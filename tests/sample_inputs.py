@@ -26,6 +26,11 @@ class Make:
     grad: bool = False
     leaves: list[Any] = field(default_factory=list)
 
+    @property
+    def still(self) -> Make:
+        """Makes inputs that are constants of the op by torch's definition: none has a gradient."""
+        return Make(self.lib, self.dtype, self.device)
+
     def _tensor(self, values: np.ndarray, dtype: str) -> Any:
         made = self.lib.tensor(values.tolist(), dtype=getattr(self.lib, dtype))
         made = made if self.device == "cpu" else made.to(self.device)

@@ -335,9 +335,21 @@ fn conform(name: &str, index: usize, grad: &Tensor, expected: &Output) -> Result
     Ok(grad)
 }
 
+/// The `.grad` so far.
+fn gradient(tensor: &Tensor) -> Result<Option<Tensor>> {
+    let old = tensor.meta().read_recursive().grad.clone();
+    if old.as_ref().is_some_and(Tensor::is_sealed) {
+        return error::missing(
+            "backward: the gradient of a tensor is sparse from one use and dense from another; look its rows up with \
+             sparse=False.",
+        );
+    }
+    Ok(old)
+}
+
 /// Adds to the `.grad` of a tensor inside the graph, never in place: its gradient travels on and may be returned.
 fn keep_gradient(tensor: &Tensor, grad: &Tensor) -> Result<()> {
-    let old = tensor.meta().read_recursive().grad.clone();
+    let old = gradient(tensor)?;
     let new = match old {
         None => ops::creation::clone(grad)?,
         Some(old) => ops::elementwise::add(&old, grad)?,
@@ -358,7 +370,7 @@ fn obeys(grad: &Tensor, tensor: &Tensor) -> bool {
 
 /// Adds to `.grad`, in place when nobody may differentiate through it.
 fn accumulate(tensor: &Tensor, grad: &Tensor) -> Result<()> {
-    let old = tensor.meta().read_recursive().grad.clone();
+    let old = gradient(tensor)?;
     let new = match old {
         None if super::grad_enabled() => ops::creation::clone(grad)?,
         // Only a gradient that nobody else holds may become `.grad` without a copy.

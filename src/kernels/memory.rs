@@ -3,9 +3,9 @@
 
 use crate::dtype::DType;
 use crate::error::{self, Result};
-use crate::tensor::Tensor;
 use crate::tensor::geometry::Geometry;
 use crate::tensor::storage::{Data, Storage};
+use crate::tensor::{SPARSE, Tensor};
 
 /// CPU memory that several threads of one kernel may use, each for elements of its own.
 #[derive(Clone, Copy)]
@@ -21,6 +21,7 @@ impl Memory {
     pub fn of(tensor: &Tensor) -> Result<Self> {
         match tensor.core().storage.data() {
             Data::Cpu(buffer) => Ok(Self(buffer.pointer())),
+            Data::Nothing(_) => error::missing(SPARSE),
             Data::Device(_) => error::device("a CPU kernel was given a GPU tensor"),
         }
     }

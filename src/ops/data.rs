@@ -51,7 +51,7 @@ impl<'py> Scan<'py> {
         }
         if let Ok(tensor) = object.cast::<PyTensor>() {
             // As in torch a tensor inside a list stands for one number.
-            let tensor = &tensor.get().tensor;
+            let tensor = tensor.get().open()?;
             let value = single(object.py(), tensor)?;
             return self.array(value, tensor.dtype(), level);
         }
@@ -242,7 +242,7 @@ fn put(object: &Bound<'_, PyAny>, dtype: DType, out: &mut Vec<u8>) -> PyResult<(
 /// A new CPU tensor from nested data.
 pub fn from_python(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
     if let Ok(tensor) = data.cast::<PyTensor>() {
-        let tensor = tensor.get().tensor.detached();
+        let tensor = tensor.get().open()?.detached();
         return Ok(tensor.converted(dtype.unwrap_or(tensor.dtype()))?);
     }
     if numpy::is_array(data)? {

@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::guard;
 use crate::random::{Generator, STATE_BYTES};
 use crate::tensor::Tensor;
-use crate::tensor::class::PyTensor;
 
 /// A generator that threads share. The lock is the standard library's: it never hands itself over to a waiting thread,
 /// which would not exist in a forked child.
@@ -112,7 +111,7 @@ impl PyGenerator {
 
     /// The generator itself, continuing from a state that `get_state` gave.
     fn set_state<'py>(slf: Bound<'py, Self>, new_state: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
-        let state = new_state.cast::<PyTensor>().ok().map(|state| state.get().tensor.clone());
+        let state = new_state.extract::<Tensor>().ok();
         let Some(state) = state.filter(|state| state.dtype() == DType::U8) else {
             return Err(PyTypeError::new_err("RNG state must be a ByteTensor (a tensor of dtype uint8)"));
         };

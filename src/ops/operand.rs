@@ -8,6 +8,7 @@ use crate::device::Device;
 use crate::dtype::{DType, Kind, default_dtype};
 use crate::error::Result;
 use crate::tensor::Tensor;
+use crate::tensor::class::PyTensor;
 
 /// A Python number. It has a kind but no width of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,10 +144,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Operand {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        match object.extract::<Tensor>() {
-            Ok(tensor) => Ok(Self::Tensor(tensor)),
-            Err(_) => object.extract::<Scalar>().map(Self::Scalar),
+        if object.is_instance_of::<PyTensor>() {
+            return object.extract().map(Self::Tensor);
         }
+        object.extract::<Scalar>().map(Self::Scalar)
     }
 }
 

@@ -18,7 +18,11 @@ pub fn operator<'py>(
     compute: impl FnOnce(Arg<'_>) -> Result<Tensor>,
 ) -> PyResult<Py<PyAny>> {
     if let Ok(other) = other.cast::<PyTensor>() {
-        let out = compute(Arg::Tensor(&other.get().tensor))?;
+        let other = &other.get().tensor;
+        if other.is_sealed() {
+            return Ok(py.NotImplemented());
+        }
+        let out = compute(Arg::Tensor(other))?;
         return Ok(out.into_pyobject(py)?.into_any().unbind());
     }
     match other.extract::<Operand>() {

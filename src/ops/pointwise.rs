@@ -13,7 +13,7 @@ use crate::kernels::number::Number;
 use crate::kernels::pointwise::Strided;
 use crate::tensor::geometry::{Dims, Geometry, MAX_RANK, broadcast, contiguous_strides, strides_like};
 use crate::tensor::storage::Data;
-use crate::tensor::{Core, Tensor};
+use crate::tensor::{Core, SPARSE, Tensor};
 use crate::with_number;
 
 /// An operand inside the core: a tensor or a number.
@@ -285,6 +285,7 @@ fn layout(args: &[Arg<'_>], shape: &[usize]) -> Dims {
 fn pointer(core: &Core) -> Result<*mut u8> {
     match core.storage.data() {
         Data::Cpu(buffer) => Ok(buffer.pointer()),
+        Data::Nothing(_) => error::missing(SPARSE),
         Data::Device(_) => error::device("a kernel for the CPU was given a tensor on another device"),
     }
 }

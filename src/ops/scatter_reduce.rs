@@ -169,7 +169,7 @@ fn rule(c: &Context<'_>, rows: &Rows, fold: Fold, include_self: bool) -> Result<
             let share = elementwise::div(&grad, &at_least_one(&winners)?)?;
             (elementwise::mul(&share, &mine)?, elementwise::mul(&at(&share)?, &yours)?)
         }
-        Fold::Prod => product_rule(&grad, x, source, out, rows, include_self)?,
+        Fold::Prod => product_rule(c, rows, include_self)?,
     };
     if !include_self {
         let zeros = number(Scalar::Int(0), source)?;
@@ -190,28 +190,22 @@ fn at_least_one(x: &Tensor) -> Result<Tensor> {
     )
 }
 
-/// The product of all values but one, which cannot be had by dividing where that one is zero.
-fn product_rule(
-    grad: &Tensor,
-    x: &Tensor,
-    source: &Tensor,
-    out: &Tensor,
-    rows: &Rows,
-    include_self: bool,
-) -> Result<(Tensor, Tensor)> {
+/// The product of all values but one, which cannot be had by dividing where that one is zero; recorded step by step.
+fn product_rule(c: &Context<'_>, rows: &Rows, include_self: bool) -> Result<(Tensor, Tensor)> {
+    let (grad, x, source, index, out) = (&c.grad()?, c.saved(0)?, c.saved(1)?, c.saved(2)?, c.saved(3)?);
     let at = |values: &Tensor| rows::take("IndexBackward0", values, rows, &source.shape(), &[]);
-    let (x, source) = (&x.detached(), &source.detached());
+    let product = |x: &Tensor, source: &Tensor| {
+        fold_rows("ScatterReduceBackward0", x, rows, source, Fold::Prod, include_self, index)
+    };
     let safe = at_least_one(x)?;
-    let others = value(&safe, rows, source, Fold::Prod, include_self)?;
-    let own = elementwise::div(&elementwise::mul(grad, &others)?, &safe)?;
+    let own = elementwise::div(&elementwise::mul(grad, &product(&safe, source)?)?, &safe)?;
     let zero = is_zero(source)?;
     let zeros = at(&rows::put_raw(&number(Scalar::Int(0), x)?, rows, &zero, Update::Add)?)?;
     let single = elementwise::mul(&zero, &equal(&zeros, &number(Scalar::Int(1), &zeros)?)?)?;
     let one = creation::full(&[], Scalar::Int(1), source.dtype(), source.device())?;
     let filled = masked::masked_fill(source, &single.converted(DType::Bool)?, &one)?;
-    let without = value(x, rows, &filled, Fold::Prod, include_self)?;
-    let divided = elementwise::div(&at(&elementwise::mul(grad, &out.detached())?)?, &at_least_one(source)?)?;
-    let direct = at(&elementwise::mul(grad, &without)?)?;
+    let divided = elementwise::div(&at(&elementwise::mul(grad, out)?)?, &at_least_one(source)?)?;
+    let direct = at(&elementwise::mul(grad, &product(x, &filled)?)?)?;
     // Where the only zero of a product stands, its own gradient is the product of the others.
     let rest = elementwise::add(&elementwise::neg(&single)?, &one)?;
     let theirs = elementwise::add(&elementwise::mul(&direct, &single)?, &elementwise::mul(&divided, &rest)?)?;

@@ -15,6 +15,7 @@ impl Tensor {
     pub fn storage_bytes(&self) -> usize {
         let core = self.core();
         match core.storage.data() {
+            Data::Nothing(_) => 0,
             Data::Cpu(buffer) => buffer.len(),
             Data::Device(cell) => {
                 use burn_backend::TensorMetadata;

@@ -1,6 +1,6 @@
 //! `pyburn.Tensor`: the Python class around a tensor handle, its attributes and its place in garbage collection.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -25,9 +25,37 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Tensor {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match object.cast::<PyTensor>() {
             Ok(found) => {
-                let tensor = &found.get().tensor;
+                let tensor = found.get().open()?;
                 tensor.meet(&found);
                 Ok(tensor.clone())
+            }
+            Err(_) => Err(PyTypeError::new_err(format!("expected a Tensor, got {}", object.get_type().name()?))),
+        }
+    }
+}
+
+impl PyTensor {
+    /// The tensor for a function that reads its memory; that of a sparse tensor stands for nothing.
+    pub fn open(&self) -> PyResult<&Tensor> {
+        if self.tensor.is_sealed() {
+            return Err(PyNotImplementedError::new_err(super::SPARSE));
+        }
+        Ok(&self.tensor)
+    }
+}
+
+/// A tensor whose memory is not read: it may be sparse.
+pub struct AnyTensor(pub Tensor);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for AnyTensor {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyTensor>() {
+            Ok(found) => {
+                let tensor = &found.get().tensor;
+                tensor.meet(&found);
+                Ok(Self(tensor.clone()))
             }
             Err(_) => Err(PyTypeError::new_err(format!("expected a Tensor, got {}", object.get_type().name()?))),
         }
@@ -328,7 +356,7 @@ impl PyTensor {
     #[setter]
     fn set_grad(&self, grad: Option<Bound<'_, Self>>) -> Result<()> {
         let object = grad.as_ref().map(|grad| grad.clone().into_any().unbind());
-        let grad = grad.map(|grad| grad.extract::<Tensor>()).transpose()?;
+        let grad = grad.map(|grad| grad.extract::<AnyTensor>()).transpose()?.map(|grad| grad.0);
         if let Some(grad) = &grad {
             if grad.shape() != self.tensor.shape() {
                 return error::runtime(format!(
@@ -486,6 +514,11 @@ impl PyTensor {
         };
         drop(old);
         Ok(slf)
+    }
+
+    /// Gives the memory of this tensor away, so that every function refuses it.
+    fn _seal(&self) {
+        self.tensor.seal();
     }
 
     /// Bytes of the elements in row-major order.

@@ -31,6 +31,9 @@ use crate::kernels::copy;
 use geometry::{Dims, Geometry};
 use storage::{Buffer, Data, Storage};
 
+/// What a function answers that reads memory which a sparse tensor has not.
+pub const SPARSE: &str = "this function does not take sparse tensors; call .to_dense() first";
+
 /// A tensor as an ordinary value: cloning gives another name for the same object.
 #[derive(Clone)]
 pub struct Tensor(Arc<Inner>);
@@ -75,6 +78,16 @@ impl Tensor {
     /// Where the Python object of this tensor is remembered.
     pub fn face(&self) -> &identity::Face {
         &self.0.face
+    }
+
+    /// Gives the memory away: what is left is the part of a sparse tensor that every tensor has.
+    pub fn seal(&self) {
+        let core = self.core().clone();
+        self.set_core(Core { storage: Storage::nothing(core.storage.place()), ..core });
+    }
+
+    pub fn is_sealed(&self) -> bool {
+        matches!(self.core().storage.data(), Data::Nothing(_))
     }
 
     pub fn shape(&self) -> Dims {
@@ -159,6 +172,7 @@ impl Tensor {
     pub fn prim(&self) -> Result<DispatchTensor> {
         let core = self.core();
         match core.storage.data() {
+            Data::Nothing(_) => error::missing(SPARSE),
             Data::Cpu(buffer) => lend(buffer, &core.geometry, core.dtype),
             // cubecl takes no empty tensors; Flex does, and `from_prim` brings its results back.
             Data::Device(_) if core.geometry.numel() == 0 => Self::zeroed(&core.geometry.shape, core.dtype)?.prim(),
@@ -349,6 +363,7 @@ impl Tensor {
         let core = self.core();
         let size = core.dtype.size();
         let length = match core.storage.data() {
+            Data::Nothing(_) => 0,
             Data::Cpu(buffer) => buffer.len() / size,
             Data::Device(cell) => {
                 use burn_backend::TensorMetadata;

@@ -28,6 +28,8 @@ struct Cell {
 pub enum Data {
     Cpu(Buffer),
     Device(Arc<DeviceCell>),
+    /// No memory: a sparse tensor has only a shape, a dtype and a device of its own.
+    Nothing(Device),
 }
 
 /// CPU memory that Flex reads through `bytes` and our kernels write through `pointer`.
@@ -261,6 +263,10 @@ impl Storage {
         Self::new(Data::Device(Arc::new(DeviceCell { device, value: Mutex::new(ManuallyDrop::new(value)) })))
     }
 
+    pub fn nothing(device: Device) -> Self {
+        Self::new(Data::Nothing(device))
+    }
+
     fn new(data: Data) -> Self {
         Self(Arc::new(Cell { version: AtomicU32::new(0), inference: crate::autograd::inference_enabled(), data }))
     }
@@ -284,6 +290,7 @@ impl Storage {
         match &self.0.data {
             Data::Cpu(_) => Device::Cpu,
             Data::Device(cell) => cell.device,
+            Data::Nothing(device) => *device,
         }
     }
 
@@ -291,6 +298,7 @@ impl Storage {
         let sole = match &self.0.data {
             Data::Cpu(buffer) => buffer.is_unshared(),
             Data::Device(cell) => Arc::strong_count(cell) == 1,
+            Data::Nothing(_) => false,
         };
         sole && Arc::strong_count(&self.0) == 1
     }
@@ -318,6 +326,7 @@ impl Storage {
         match &self.0.data {
             Data::Cpu(buffer) => buffer.pointer as usize,
             Data::Device(cell) => Arc::as_ptr(cell) as usize,
+            Data::Nothing(_) => Arc::as_ptr(&self.0) as usize,
         }
     }
 }

@@ -17,12 +17,8 @@ from oracle import tensors_in
 
 # Its result is float32: too coarse for differences.
 COARSE = {"to"}
-# Inputs that are constants by torch's definition (statistics, weights, padding rows, integers' kin), and targets whose
-# derivative torch has and we may lack: not settled one by one yet.
-UNSETTLED = """
-    batch_norm_eval bce_with_logits binary_cross_entropy cross_entropy_weight embedding_padding heaviside index_reduce
-    multilabel_soft_margin_loss poisson_nll_loss scatter_reduce_prod unique unique_consecutive
-""".split()
+# By torch's definition the padding row of a table gets no gradient, which differences do see.
+CUT = {"embedding_padding"}
 
 
 @dataclass
@@ -65,20 +61,25 @@ def prepared(name: str) -> tuple[Any, tuple[Any, ...]]:
 
 
 def has_gradient(name: str) -> bool:
-    """Whether torch gives the op a gradient."""
+    """Whether torch differentiates the op: some results ask for a gradient, and have none when it is wanted."""
     leaves = Leaves(torch, "float64")
     try:
         CALLS[name](leaves)
     except (RuntimeError, TypeError):
         return False  # not for floats
     given = [tensor.requires_grad_() for tensor in leaves.made]
-    return any(x.requires_grad for x in tensors_in(CALLS[name](Replay(torch, "float64", given=given))))
+    results = [x for x in tensors_in(CALLS[name](Replay(torch, "float64", given=list(given)))) if x.requires_grad]
+    try:
+        torch.autograd.grad([x.sum() for x in results], given, allow_unused=True)
+    except RuntimeError:
+        return False
+    return bool(results)
 
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch calls some of its functions beta
     DIFFERENTIABLE = [
-        pytest.param(name, marks=pytest.mark.xfail(reason="see UNSETTLED")) if name in UNSETTLED else name
+        name
         for name in CALLS
         # Samples of NaN and infinity have no finite differences.
         if name not in COARSE and not name.endswith("_special") and has_gradient(name)
@@ -89,5 +90,6 @@ with warnings.catch_warnings():
 def test_second_derivative(name: str) -> None:
     call, inputs = prepared(name)
     assert call(*inputs), f"{name}: torch's result has a gradient, pyburn's has none"
-    assert gradcheck(call, inputs, fast_mode=True)
+    if name not in CUT:
+        assert gradcheck(call, inputs, fast_mode=True)
     assert gradgradcheck(call, inputs, fast_mode=True, atol=1e-4)

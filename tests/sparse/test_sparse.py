@@ -131,7 +131,99 @@ def test_no_function_computes_with_the_shell():
     for function in (pyburn.relu, pyburn.exp, pyburn.nn.functional.gelu, lambda x: x.view(9)):
         with pytest.raises(NotImplementedError):
             function(s)
-    assert pyburn.add(pyburn.ones(3, 3), pyburn.Tensor.__new__(pyburn.Tensor, s.detach())).isnan().all()
+    for made in (s, s.to_sparse_csr()):
+        # Methods of the class itself, arguments of native functions, indices, values and lists of them.
+        for call in (
+            lambda x: pyburn.Tensor.sum(x),
+            lambda x: pyburn.Tensor.exp(x),
+            lambda x: pyburn.Tensor.as_strided(x, [1], [1]).item(),
+            lambda x: pyburn.tensor(x),
+            lambda x: pyburn.tensor([x]),
+            lambda x: pyburn.where(pyburn.eye(3) > 0, x, pyburn.zeros(3, 3)),
+            lambda x: pyburn.ones(3, 3).bmm(x),
+            lambda x: pyburn.ones(3, 3).lerp_(x, 0.5),
+            lambda x: pyburn.ones(3, 3).__setitem__(0, x),
+            lambda x: pyburn.stack([pyburn.ones(3, 3), x]),
+            lambda x: pyburn.linalg.inv(x),
+            lambda x: x.H,
+            lambda x: x.real,
+        ):
+            with pytest.raises((RuntimeError, TypeError)):
+                call(made)
+
+
+METHODS = {
+    "mm": lambda lib, s, d: d.mm(s),
+    "matmul": lambda lib, s, d: d.matmul(s),
+    "add": lambda lib, s, d: d.add(s, alpha=2.5),
+    "add_": lambda lib, s, d: d.clone().add_(s, alpha=-0.5),
+    "sub": lambda lib, s, d: d.sub(s),
+    "sub_": lambda lib, s, d: d.clone().sub_(s, alpha=3),
+    "function": lambda lib, s, d: lib.add(d, s, alpha=2),
+    "difference": lambda lib, s, d: lib.sub(d, s),
+    "mul": lambda lib, s, d: d.mul(s).to_dense(),
+    "addmm": lambda lib, s, d: d.addmm(s, d, beta=0.5, alpha=2),
+    "cat": lambda lib, s, d: lib.cat([s, s * 2]).to_dense(),
+    "cat of columns": lambda lib, s, d: lib.cat([s, s.t(), s], 1).to_dense(),
+    "cat backwards": lambda lib, s, d: lib.cat([s, s], -1).to_dense(),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_dense_with_sparse(name):
+    # torch does not differentiate cat, and gives mul a sparse gradient.
+    grad = name.split()[0] not in ("cat", "mul")
+    held, square = Case(VALUES, requires_grad=grad), Case(np.arange(9.0).reshape(3, 3) - 3.5, requires_grad=grad)
+    check_op(lambda lib, i, v, d: METHODS[name](lib, coo(lib, i, v), d), PLACE, held, square)
+
+
+def test_cat_of_values_with_dimensions():
+    held = Case(np.arange(10.0).reshape(5, 2), requires_grad=False)
+    for dim in (0, 1, 2):
+        check_op(lambda lib, i, v, at=dim: lib.cat([coo(lib, i, v, (3, 3, 2))] * 2, at).to_dense(), PLACE, held)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_mm_with_reduce(reduce):
+    def call(lib, v, d):
+        return lib.sparse.mm(lib.sparse_csr_tensor([0, 2, 2, 4], [0, 2, 1, 2], v, (3, 3)), d, reduce)
+
+    check_op(call, Case(VALUES[:4], requires_grad=False), Case(DENSE, requires_grad=False))
+
+
+def test_sampled_addmm():
+    def call(lib, v, d):
+        sampled = lib.sparse_csr_tensor([0, 2, 2, 4], [0, 2, 1, 2], v, (3, 3))
+        return lib.sparse.sampled_addmm(sampled, d, d.t(), beta=0.5, alpha=2.0).values()
+
+    check_op(call, Case(VALUES[:4]), Case(DENSE))
+
+
+def test_a_sparse_gradient_lives_with_its_tensor():
+    weight = pyburn.zeros(3, 3, requires_grad=True)
+    weight.grad = coo(pyburn, pyburn.tensor(PLACES), pyburn.tensor(VALUES.tolist(), dtype=pyburn.float32))
+    assert weight.grad.to_dense().sum().item() == VALUES.sum()
+    with pytest.raises(NotImplementedError, match="sparse"):
+        weight.sum().backward()
+
+
+def test_function_with_a_sparse_argument():
+    class Multiply(pyburn.autograd.Function):
+        @staticmethod
+        def forward(ctx, matrix, x):
+            ctx.save_for_backward(matrix, x)
+            return matrix @ x
+
+        @staticmethod
+        def backward(ctx, grad):
+            matrix, _ = ctx.saved_tensors
+            return None, matrix.t() @ grad
+
+    s = coo(pyburn, pyburn.tensor(PLACES), pyburn.tensor(VALUES.tolist()))
+    x = pyburn.tensor(DENSE.tolist(), dtype=pyburn.float64, requires_grad=True)
+    s = s.to(pyburn.float64)
+    Multiply.apply(s, x).sum().backward()
+    assert x.grad.tolist() == (s.t() @ pyburn.ones(3, 2, dtype=pyburn.float64)).tolist()
 
 
 def test_copies():

@@ -88,6 +88,8 @@ class FunctionCtx:
             index = _position(tensor, outputs)
             if tensor is None:
                 restore.append(_nothing)
+            elif not _has_memory(tensor):
+                restore.append(functools.partial(_same, tensor))
             elif index is None:
                 restore.append(functools.partial(_input_again, _core._SavedTensor(tensor, name)))
             else:
@@ -135,6 +137,15 @@ class FunctionCtx:
 
     def _release(self) -> None:
         self._saved = None
+
+
+def _has_memory(tensor: Tensor) -> bool:
+    # The tape sees no sparse tensors: they go to backward as they are.
+    return not (tensor.is_sparse or tensor.is_sparse_csr)
+
+
+def _same(tensor: Tensor, _node: Any) -> Tensor:
+    return tensor
 
 
 def _nothing(_node: Any) -> None:
@@ -269,7 +280,7 @@ def _link(ctx: FunctionCtx, args: tuple[Any, ...], results: tuple[Any, ...]) -> 
             ctx._positions.append(index)
     if recorded:
         ctx._outputs = [(tuple(value.shape), value.dtype, value.device) for value in recorded]
-        inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
+        inputs = [arg if isinstance(arg, Tensor) and _has_memory(arg) else None for arg in args]
         _core._record_function(_node_name(ctx._function), ctx, inputs, recorded)
         for target, value in written:
             target._assign("mark_dirty", value)

@@ -601,6 +601,8 @@ def addcmul(
         >>> pyburn.addcmul(x, x, pyburn.tensor([4.0, -5.0, 2.0]), value=0.5)
         tensor([ 3., -3.,  6.])
     """
+    if tensor1.is_sparse or tensor2.is_sparse:
+        raise NotImplementedError("addcmul does not take sparse tensors; call .to_dense() first.")
     result, (input, tensor1, tensor2) = _widened(input, tensor1, tensor2)
     product = tensor1 * tensor2
     if isinstance(value, float) and not (product.is_floating_point() or product.is_complex()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -70,9 +71,17 @@ def cat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         tensor([1, 2, 3])
     """
     listed = _listed("cat", tensors)
+    if any(tensor.is_sparse for tensor in listed):
+        return _joined_sparse(listed, dim)
     if out is not None:
         check_out("cat", out, out.dtype, *listed)
     return write_out(out, _core._cat(listed, dim))
+
+
+def _joined_sparse(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    # Sparse tensors stand above the ops; there is one here, so their module is loaded.
+    result: Tensor = importlib.import_module("pyburn.sparse.operands").join(tensors, dim)
+    return result
 
 
 def concat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:

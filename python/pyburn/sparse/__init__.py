@@ -6,14 +6,23 @@ from typing import Any
 
 from pyburn._core import Tensor
 from pyburn.ops import zeros
+from pyburn.sparse import operands as _operands
 from pyburn.sparse.creation import sparse_coo_tensor as sparse_coo_tensor
 from pyburn.sparse.creation import sparse_csr_tensor as sparse_csr_tensor
 
-__all__ = ["addmm", "log_softmax", "mm", "softmax", "sum"]
+__all__ = ["addmm", "log_softmax", "mm", "sampled_addmm", "softmax", "sum"]
+
+_operands.install()
 
 
-def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
+def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix and a matrix; of two sparse ones it is sparse.
+
+    Args:
+        mat1: The sparse matrix.
+        mat2: The other matrix.
+        reduce: "sum", or how the products of a row become one number: "mean", "amax" or "amin"; `mat1` is in
+            compressed rows then.
 
     Example:
         >>> import pyburn
@@ -22,10 +31,49 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
         tensor([[0., 2.],
                 [3., 0.]])
     """
-    return mat1 @ mat2
+    return mat1 @ mat2 if reduce is None else _reduced(mat1, mat2, reduce)
+
+
+def _reduced(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
+    if not getattr(mat1, "is_sparse_csr", False) or getattr(mat2, "layout", None) is mat1.layout:
+        raise RuntimeError("sparse.mm: with reduce the first matrix must be in compressed rows and the other dense.")
+    if reduce not in ("sum", "mean", "amax", "amin"):
+        raise RuntimeError(f"sparse.mm: reduce must be sum, mean, amax or amin, got {reduce}.")
+    row, column = mat1._coo()._places
+    weighted = mat2.index_select(0, column) * mat1.values().unsqueeze(-1)
+    empty = weighted.new_zeros([mat1.shape[0], mat2.shape[1]])
+    places = row.unsqueeze(-1).expand(list(weighted.shape))
+    result: Tensor = empty.scatter_reduce(0, places, weighted, reduce, include_self=False)
+    return result
 
 
 spmm = mm
+
+
+def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` at the places that `input`, in compressed rows, has.
+
+    Example:
+        >>> import pyburn
+        >>> places = pyburn.eye(2).to_sparse_csr()
+        >>> pyburn.sparse.sampled_addmm(places, pyburn.ones(2, 3), pyburn.ones(3, 2)).values()
+        tensor([4., 4.])
+    """
+    if not getattr(input, "is_sparse_csr", False):
+        raise RuntimeError(f"sampled_addmm: Expected self to have sparse csr layout, but got {input.layout}")
+    if mat1.is_sparse or mat2.is_sparse:
+        raise RuntimeError("sampled_addmm: Expected mat1 and mat2 to have strided layout, but one is sparse.")
+    if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(f"sampled_addmm: {list(mat1.shape)} and {list(mat2.shape)} cannot be multiplied.")
+    if list(input.shape) != [mat1.shape[0], mat2.shape[1]]:
+        raise RuntimeError(
+            f"sampled_addmm: the product has shape {[mat1.shape[0], mat2.shape[1]]}, the sparse matrix "
+            f"{list(input.shape)}; they must agree."
+        )
+    row, column = input._coo()._places
+    products = (mat1.index_select(0, row) * mat2.t().index_select(0, column)).sum(-1)
+    result: Tensor = input._with(beta * input.values() + alpha * products)
+    return result
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:

@@ -30,8 +30,6 @@ class _Lookup(Function):
             if before is not None:
                 made = before + made
             weight.grad = made
-        # Keeps the sparse object alive: the tensor itself only holds its memory.
-        weight._sparse_grad = made
         return None, None, None
 
 

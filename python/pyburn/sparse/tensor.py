@@ -9,7 +9,7 @@ from typing import Any
 from pyburn._core import Tensor, int64
 from pyburn._formats import sparse_coo, sparse_csr
 from pyburn._size import Size
-from pyburn.ops import arange, full, stack, zeros
+from pyburn.ops import arange, stack, zeros
 from pyburn.ops import cat as _cat
 
 _Number = int | float | bool
@@ -18,8 +18,7 @@ _Number = int | float | bool
 class SparseTensor(Tensor):
     """What sparse tensors share: they are Tensors by shape, dtype and device, and hold `values` and where they belong.
 
-    The memory of the Tensor itself is one NaN that stands for every element: a function that does not know of sparse
-    tensors gives NaN, or raises, but no plausible number.
+    The Tensor itself has no memory: a function that does not know of sparse tensors raises.
     """
 
     _stored: Tensor
@@ -28,9 +27,9 @@ class SparseTensor(Tensor):
 
     @classmethod
     def _shell(cls, stored: Tensor, size: Sequence[int]) -> Any:
-        filler = math.nan if stored.is_floating_point() or stored.is_complex() else 0
-        one = full([1] * len(size), filler, dtype=stored.dtype, device=stored.device)
+        one = zeros([1] * len(size), dtype=stored.dtype, device=stored.device)
         made = Tensor.__new__(cls, one.expand(list(size)).detach())
+        made._seal()
         made._stored = stored
         return made
 
@@ -135,9 +134,11 @@ class SparseTensor(Tensor):
     def _coo(self) -> Any:
         raise NotImplementedError
 
-    def to_sparse(self, *_: Any, **__: Any) -> Any:
-        """In coordinates."""
-        return self._coo()
+    def to_sparse(self, sparse_dim: int | None = None, *, layout: Any = None, **_: Any) -> Any:
+        """In coordinates, or in compressed rows when `layout` says so."""
+        if sparse_dim is not None and sparse_dim != self._coo().sparse_dim():
+            raise RuntimeError(f"to_sparse: {sparse_dim} dimensions with places were asked of a sparse tensor.")
+        return self.to_sparse_csr() if layout is sparse_csr else self._coo()
 
     def to_sparse_coo(self) -> Any:
         """In coordinates."""
@@ -488,8 +489,10 @@ def from_dense(dense: Tensor, sparse_dim: int | None = None) -> SparseCooTensor:
 
 _KEPT = {"dim", "ndim", "size", "shape", "dtype", "device", "numel", "nelement", "element_size", "is_complex", "type"}
 _KEPT |= {"is_cuda", "is_meta", "is_mps", "is_quantized", "is_sparse", "is_sparse_csr", "is_signed", "retain_grad"}
-_KEPT |= {"float", "double", "half", "bfloat16", "int", "long", "short", "bool", "type_as", "get_device", "H", "mT"}
+_KEPT |= {"float", "double", "half", "bfloat16", "int", "long", "short", "bool", "type_as", "get_device", "_seal"}
 _CASTS = ("float", "double", "half", "bfloat16", "int", "long", "short", "bool")
+# Views that are attributes.
+_VIEWS = ("H", "T", "imag", "mH", "mT", "real")
 _PLAIN = {"__class__", "__new__", "__init__", "__getattribute__", "__setattr__", "__delattr__", "__dir__", "__doc__"}
 _PLAIN |= {"__init_subclass__", "__subclasshook__", "__sizeof__", "__str__", "__format__", "__reduce__", "__len__"}
 _PLAIN |= {"__torch_function__", "_make_subclass"}
@@ -519,6 +522,8 @@ for _name in dir(Tensor):
     _known = any(_name in vars(kind) for kind in (SparseTensor, SparseCooTensor, SparseCsrTensor))
     if _name in _CASTS:
         setattr(SparseTensor, _name, _casting(_name))
+    elif not _known and _name in _VIEWS:
+        setattr(SparseTensor, _name, property(_refusing(_name)))
     elif not _known and _name not in _KEPT | _PLAIN and callable(getattr(Tensor, _name)):
         setattr(SparseTensor, _name, _refusing(_name))
 

@@ -80,7 +80,7 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         return slice_item(slice);
     }
     if let Ok(tensor) = object.cast::<PyTensor>() {
-        return Ok(Item::Tensor(tensor.get().tensor.clone()));
+        return Ok(Item::Tensor(tensor.get().open()?.clone()));
     }
     if is_text(object) {
         return Err(PyTypeError::new_err(format!("new(): invalid data type '{}'", object.get_type().name()?)));
@@ -104,7 +104,7 @@ fn slice_item(slice: &Bound<'_, PySlice>) -> PyResult<Item> {
             return Ok(None);
         }
         if let Ok(tensor) = value.cast::<PyTensor>() {
-            let found = rows::integers(&tensor.get().tensor)?;
+            let found = rows::integers(tensor.get().open()?)?;
             if let ([number], true) = (found.as_slice(), tensor.get().tensor.dtype().is_int()) {
                 return Ok(Some(*number));
             }
@@ -158,7 +158,7 @@ impl Nested {
             return self.read(&object.call_method0("tolist")?, depth);
         }
         if let Ok(tensor) = object.cast::<PyTensor>() {
-            let tensor = &tensor.get().tensor;
+            let tensor = tensor.get().open()?;
             self.flags &= tensor.dtype() == DType::Bool;
             if tensor.numel() != 1 {
                 return Err(PyValueError::new_err("only one-element tensors can be items of an index list"));

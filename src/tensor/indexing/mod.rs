@@ -31,7 +31,7 @@ fn without_leading_ones(value: &Tensor, rank: usize) -> Result<Tensor> {
 
 fn value_of(x: &Tensor, value: &Bound<'_, PyAny>) -> PyResult<Operand> {
     if let Ok(tensor) = value.cast::<PyTensor>() {
-        return Ok(Operand::Tensor(tensor.get().tensor.clone()));
+        return Ok(Operand::Tensor(tensor.get().open()?.clone()));
     }
     match value.extract::<Scalar>() {
         Ok(scalar) => Ok(Operand::Scalar(scalar)),
