@@ -49,7 +49,7 @@ def _filled(input: Tensor, mask: Tensor | None, value: float) -> Tensor:
 
 def _cast(input: Tensor, dtype: _core.dtype | None, floating: bool) -> Tensor:
     """`input` in the dtype that the result has: integers are summed as int64, averaged as floats."""
-    if dtype is None and not input.is_floating_point():
+    if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = _core.get_default_dtype() if floating else _core.int64
     return input if dtype is None else input.to(dtype)
 
@@ -70,7 +70,7 @@ def _axes(dim: Dims, rank: int) -> list[int]:
 
 
 def _least(input: Tensor) -> float:
-    return -float("inf") if input.is_floating_point() else iinfo(input.dtype).min
+    return -float("inf") if input.is_floating_point() or input.is_complex() else iinfo(input.dtype).min
 
 
 def _greatest(input: Tensor) -> float:
@@ -79,7 +79,7 @@ def _greatest(input: Tensor) -> float:
 
 def _count(input: Tensor, axes: list[int], keepdim: bool, mask: Tensor | None) -> Tensor:
     """How many elements count."""
-    ones = input.detach().new_ones(input.shape)
+    ones = input.detach().new_ones(input.shape, dtype=input.dtype.to_real())
     return _filled(ones, mask, 0).sum(axes, keepdim) if axes else _filled(ones, mask, 0)
 
 
@@ -130,7 +130,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: _core.dtype | None = None, mask: T
         >>> pyburn.masked.cumsum(pyburn.tensor([1.0, 2.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
         tensor([1., 1., 5.])
     """
-    return _filled(_cast(input, dtype, floating=False), mask, 0).cumsum(dim)
+    x = input if dtype is None else input.to(dtype)
+    return _filled(x, mask, 0).cumsum(dim, dtype=x.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: _core.dtype | None = None, mask: Tensor | None = None) -> Tensor:
@@ -141,7 +142,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: _core.dtype | None = None, mask: 
         >>> pyburn.masked.cumprod(pyburn.tensor([1.0, 2.0, 4.0]), 0, mask=pyburn.tensor([True, False, True]))
         tensor([1., 1., 4.])
     """
-    return _filled(_cast(input, dtype, floating=False), mask, 1).cumprod(dim)
+    x = input if dtype is None else input.to(dtype)
+    return _filled(x, mask, 1).cumprod(dim, dtype=x.dtype)
 
 
 def amax(
@@ -279,7 +281,9 @@ def logsumexp(
         tensor(0.6931)
     """
     x = _cast(input, dtype, floating=True)
-    return ops.logsumexp(_filled(x, mask, _least(x)), _axes(dim, x.dim()), keepdim)
+    result = ops.logsumexp(_filled(x, mask, _least(x)), _axes(dim, x.dim()), keepdim)
+    # torch rounds what integers give to integers.
+    return result.to(input.dtype if dtype is None else dtype)
 
 
 def logaddexp(
@@ -346,7 +350,7 @@ def var(
     x = _cast(input, dtype, floating=True)
     axes = _axes(dim, x.dim())
     deviation = x - mean(x, axes, keepdim=True, mask=mask) if axes else x - x
-    total = _filled(deviation * deviation, mask, 0).sum(axes, keepdim) if axes else deviation
+    total = _filled(deviation * deviation.conj(), mask, 0).sum(axes, keepdim) if axes else deviation
     return total / (_count(x, axes, keepdim, mask) - off).clamp_min(0)
 
 
@@ -423,5 +427,5 @@ def normalize(
         tensor([0.6000, 0.0000, 0.8000])
     """
     x = _cast(input, dtype, floating=True)
-    length = norm(x, ord, dim, keepdim=True, mask=mask).clamp_min(max(eps, finfo(x.dtype).tiny))
+    length = norm(x, ord, dim, keepdim=True, mask=mask).clamp_min(max(eps, finfo(x.dtype.to_real()).tiny))
     return _filled(x, mask, 0) / length

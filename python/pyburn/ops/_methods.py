@@ -84,6 +84,13 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
     if is_grad_enabled() and (out.requires_grad or result.requires_grad):
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if out.shape != result.shape:
+        if out.numel() > 0:
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                f"match the required output shape {list(result.shape)}. This behavior is deprecated; resize the tensor "
+                "to zero elements with t.resize_(0) to reuse it.",
+                stacklevel=3,
+            )
         out.resize_(result.shape)
     out._check_inplace("out")
     return out._assign("out", result)
@@ -102,6 +109,13 @@ def check_out(op: str, out: Tensor | None, dtype: _dtype, *inputs: Tensor) -> No
                 f"{op}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                 "single memory location; clone() the tensor before the operation"
             )
+
+
+def need_real(op: str, *tensors: Tensor) -> None:
+    """Refuses complex tensors, for which torch has no definition either."""
+    for tensor in tensors:
+        if tensor.is_complex():
+            raise DTypeError(f"{op}: not implemented for '{tensor.dtype}'; take .real, .imag or .abs() first")
 
 
 def overlap(one: Tensor, other: Tensor) -> bool:

@@ -7,6 +7,7 @@ import warnings
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import inplace as _inplace
+from pyburn.ops._methods import need_real
 
 __all__ = [
     "celu",
@@ -479,6 +480,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         >>> activation.glu(pyburn.tensor([1.0, 2.0, 0.0, 1.0]))
         tensor([0.5000, 1.4621])
     """
+    need_real("glu", input)
     if input.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     size = input.shape[dim]

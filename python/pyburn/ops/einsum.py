@@ -52,7 +52,9 @@ def einsum(*args: Any) -> Tensor:
         tensor, labels = _contract((tensor, labels), _diagonals(other, other_labels), keep)
     surplus = [place for place, label in enumerate(labels) if label not in output]
     if surplus:
-        tensor = tensor.sum(surplus).to(tensor.dtype)
+        total = tensor.sum(surplus)
+        # Small integers grow in the sum of one operand, not in the product of two: torch's rule.
+        tensor = total if len(named) == 1 else total.to(tensor.dtype)
         labels = [label for label in labels if label in output]
     return tensor.permute([labels.index(label) for label in output])
 

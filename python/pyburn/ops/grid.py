@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyburn._core import Tensor, int64
+from pyburn.ops._methods import need_real
 
 __all__ = ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
 
@@ -64,6 +65,7 @@ def grid_sampler(
         >>> pyburn.grid_sampler(pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 1, 1, 2), 0, 0, True)
         tensor([[[[1.]]]])
     """
+    need_real("grid_sampler", input, grid)
     for name, value in (("interpolation_mode", interpolation_mode), ("padding_mode", padding_mode)):
         if value not in (0, 1, 2):
             raise RuntimeError(f"grid_sampler: {name} {value} is not 0, 1 or 2")

@@ -219,6 +219,10 @@ def addr(
         >>> pyburn.addr(pyburn.ones(1, 2), pyburn.tensor([2.0]), pyburn.tensor([3.0, 4.0]))
         tensor([[7., 9.]])
     """
+    if input.dtype == vec1.dtype == vec2.dtype == _core.bool:
+        # Of truths the sum is "or", the product "and".
+        pairs = outer(vec1, vec2) & bool(alpha)
+        return write_out(out, pairs | input if beta else pairs.expand_as(input))
     wanted = _core.result_type(input, vec1)
     product = outer(vec1._to_dtype(wanted), vec2) if wanted.is_floating_point else outer(vec1, vec2)
     if not wanted.is_floating_point and not wanted.is_complex:

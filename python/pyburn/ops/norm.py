@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn._formats import channels_last, channels_last_3d
 from pyburn._typeinfo import finfo
+from pyburn.ops._methods import need_real
 
 __all__ = [
     "batch_norm",
@@ -81,6 +83,7 @@ def batch_norm(
         tensor([[-1.],
                 [ 1.]])
     """
+    need_real("batch_norm", input)
     if input.dim() < 2:
         raise RuntimeError(f"batch_norm: input has shape {list(input.shape)} but needs (N, C, ...)")
     channels = input.shape[1]
@@ -133,6 +136,7 @@ def instance_norm(
         >>> nn.instance_norm(pyburn.tensor([[[1.0, 3.0]]]), eps=0.0)
         tensor([[[-1.,  1.]]])
     """
+    need_real("instance_norm", input)
     if input.dim() < 3:
         raise RuntimeError(f"instance_norm: input has shape {list(input.shape)} but needs (N, C, ...)")
     if not use_input_stats:
@@ -179,6 +183,7 @@ def layer_norm(
         >>> nn.layer_norm(pyburn.tensor([1.0, 3.0]), (2,), eps=0.0)
         tensor([-1.,  1.])
     """
+    need_real("layer_norm", input)
     dims = _last_dims("layer_norm", input, normalized_shape)
     for name, tensor in (("weight", weight), ("bias", bias)):
         _check("layer_norm", name, tensor, normalized_shape)
@@ -222,6 +227,7 @@ def group_norm(
         >>> nn.group_norm(pyburn.tensor([[1.0, 3.0]]), 1, eps=0.0)
         tensor([[-1.,  1.]])
     """
+    need_real("group_norm", input)
     if input.dim() < 2 or num_groups <= 0 or input.shape[1] % num_groups:
         raise RuntimeError(
             f"group_norm: expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -244,6 +250,12 @@ def _statistics(x: Tensor, dims: Sequence[int], eps: float) -> tuple[Tensor, Ten
     return mean, ((x - mean).square().mean(dims, keepdim=True) + eps).rsqrt()
 
 
+def _kept(input: Tensor, *parameters: Tensor | None) -> _core.dtype:
+    """The dtype of the statistics that are returned: the input's, or that of its wider parameters."""
+    wider = [one.dtype for one in parameters if one is not None and one.dtype != input.dtype]
+    return wider[0] if wider else input.dtype
+
+
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -256,7 +268,9 @@ def native_layer_norm(
     """
     result = layer_norm(input, normalized_shape, weight, bias, eps)
     dims = _last_dims("native_layer_norm", input, normalized_shape)
-    return (result, *_statistics(_wide(input.detach()), dims, eps))
+    kept = _kept(input, weight, bias)
+    mean, inverse = _statistics(_wide(input.detach()), dims, eps)
+    return result, mean.to(kept), inverse.to(kept)
 
 
 def native_group_norm(
@@ -271,7 +285,8 @@ def native_group_norm(
     """
     result = group_norm(input, group, weight, bias, eps)
     mean, inverse = _statistics(_wide(input).reshape(N, group, C // group * HxW), [2], eps)
-    return result, mean.squeeze(2), inverse.squeeze(2)
+    kept = _kept(input, weight, bias)
+    return result, mean.squeeze(2).to(kept), inverse.squeeze(2).to(kept)
 
 
 def native_batch_norm(
@@ -295,4 +310,5 @@ def native_batch_norm(
     if not training:
         return result, input.detach().new_empty(0), input.detach().new_empty(0)
     mean, inverse = _statistics(_wide(input.detach()), [0, *range(2, input.dim())], eps)
-    return result, mean.reshape(-1), inverse.reshape(-1)
+    kept = _kept(input, weight, bias)
+    return result, mean.reshape(-1).to(kept), inverse.reshape(-1).to(kept)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor, float32
+from pyburn.ops._methods import need_real
 from pyburn.ops._sizes import Sizes, spread
 from pyburn.ops.conv import conv_transpose2d
 from pyburn.ops.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -49,6 +50,7 @@ def interpolate(
         >>> nn.interpolate(pyburn.tensor([[[1.0, 3.0]]]), size=4)
         tensor([[[1., 1., 3., 3.]]])
     """
+    need_real("interpolate", input)
     n = input.dim() - 2
     sizes, factors = _targets(input, n, size, scale_factor, recompute_scale_factor)
     _check_mode(input, n, mode, align_corners, antialias)

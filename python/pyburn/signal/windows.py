@@ -243,7 +243,16 @@ def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: _core.dtype | None = None,
+    layout: _layout = strided,
+    device: _core.device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """The Kaiser window, whose `beta` trades the width of the main lobe for low side lobes.
 
     Example:
@@ -253,8 +262,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
     """
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
-    if M < 0:
-        raise ValueError(f"kaiser: requires non-negative window length, got M={M}")
+    options = _options("kaiser", M, dtype, layout, device, requires_grad)
     return kaiser_window(M, not sym, beta, **options)
 
 

@@ -103,6 +103,12 @@ class _Incomplete(Function):
         return None, -grad * density if ctx.upper else grad * density, None
 
 
+def _need_tensors(op: str, *values: object) -> None:
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{op}(): both arguments must be Tensor, not {type(value).__name__}")
+
+
 def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularised lower incomplete gamma function.
 
@@ -116,6 +122,7 @@ def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tens
         >>> pyburn.special.gammainc(pyburn.tensor([1.0]), pyburn.tensor([1.0]))
         tensor([0.6321])
     """
+    _need_tensors("gammainc", input, other)
     a, x = pair(input, other, "gammainc")
     return write_out(out, _Incomplete.apply(a, x, False))
 
@@ -128,6 +135,7 @@ def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         >>> pyburn.special.gammaincc(pyburn.tensor([1.0]), pyburn.tensor([1.0]))
         tensor([0.3679])
     """
+    _need_tensors("gammaincc", input, other)
     a, x = pair(input, other, "gammaincc")
     return write_out(out, _Incomplete.apply(a, x, True))
 

@@ -7,6 +7,7 @@ from typing import Any
 from pyburn._core import Tensor
 from pyburn.autograd import Function
 from pyburn.nn.functional._reduce import reduced, reduction_of
+from pyburn.ops._methods import need_real
 from pyburn.ops.activation import logsigmoid
 
 
@@ -112,6 +113,7 @@ def nll_loss(
         >>> pyburn.nn.functional.nll_loss(pyburn.tensor([[-1.0, -3.0]]), pyburn.tensor([1]))
         tensor(3.)
     """
+    need_real("nll_loss", input)
     how = reduction_of(reduction, size_average, reduce)
     class_dim = 0 if input.dim() == 1 else 1
     _check_classes(input, target, weight, class_dim, ignore_index)
@@ -308,7 +310,7 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    scores = input if input.dim() == 2 else input.unsqueeze(0)
+    scores = input if input.dim() == 2 else input.reshape(1, -1)
     index = target.reshape(-1, 1)
     _check_classes(scores, index.squeeze(1), weight, 1, -100)
     losses = (margin - scores.gather(1, index) + scores).clamp_min(0.0)

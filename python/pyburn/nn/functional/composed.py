@@ -10,6 +10,7 @@ from pyburn.nn.functional.classification import cross_entropy
 from pyburn.nn.functional.linear import linear
 from pyburn.ops import nn as ops
 from pyburn.ops import triu_indices
+from pyburn.ops._methods import need_real
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
@@ -46,6 +47,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         >>> pyburn.nn.functional.pdist(pyburn.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
         tensor([5.0000, 1.0000, 4.2426])
     """
+    need_real("pdist", input)
     if input.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if p < 0:
@@ -120,6 +122,11 @@ def linear_cross_entropy(
         tensor(1.3863)
     """
     classes, *places, features = linear_weight.shape
+    if places and input.dim() < 2:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {features}), got unbatched input with shape {tuple(input.shape)}"
+        )
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, features), bias)
     logits = logits.reshape(*input.shape[:-1], classes, *places)

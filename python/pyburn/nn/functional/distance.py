@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pyburn._core import Tensor
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.nn.functional._reduce import reduced, reduction_of
+from pyburn.ops._methods import need_real
 from pyburn.ops.movement import broadcast_tensors
 
 
@@ -29,6 +30,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> pyburn.nn.functional.cosine_similarity(pyburn.ones(1, 2), pyburn.tensor([[1.0, 0.0]]))
         tensor([0.7071])
     """
+    need_real("cosine_similarity", x1, x2)
     x1, x2 = broadcast_tensors(x1, x2)
     unit1 = x1 / vector_norm(x1, 2, dim, keepdim=True).clamp_min(eps)
     unit2 = x2 / vector_norm(x2, 2, dim, keepdim=True).clamp_min(eps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -76,11 +77,12 @@ def _pool(
         inside = inside.reshape(shape)
         flat = inside if flat is None else flat * length + inside
     assert flat is not None
-    places = flat.expand(*batch.shape[:2], *out, *kernel).reshape(*batch.shape[:2], -1)
-    values = batch.flatten(2).gather(2, places).reshape(*batch.shape[:2], *out, -1)
+    window = math.prod(kernel)
+    places = flat.expand(*batch.shape[:2], *out, *kernel).reshape(*batch.shape[:2], math.prod(out) * window)
+    values = batch.flatten(2).gather(2, places).reshape(*batch.shape[:2], *out, window)
     best = values.detach().argmax(-1, keepdim=True)
     output = values.gather(-1, best).squeeze(-1)
-    indices = places.reshape(*batch.shape[:2], *out, -1).gather(-1, best).squeeze(-1)
+    indices = places.reshape(*batch.shape[:2], *out, window).gather(-1, best).squeeze(-1)
     return (output, indices) if batch is input else (output.squeeze(0), indices.squeeze(0))
 
 

@@ -7,6 +7,7 @@ import math
 from pyburn._core import Tensor, int64
 from pyburn.ops import embedding
 from pyburn.ops import nn as ops
+from pyburn.ops._methods import need_real
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -76,6 +77,7 @@ def embedding_bag(
         >>> pyburn.nn.functional.embedding_bag(pyburn.tensor([[0, 2]]), table, mode="sum")
         tensor([[5.]])
     """
+    need_real("embedding_bag", weight)
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":

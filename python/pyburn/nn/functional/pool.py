@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyburn._core import Tensor
 from pyburn.ops import nn as ops
+from pyburn.ops._methods import need_real
 
 Size = int | Sequence[int]
 
@@ -77,6 +78,7 @@ def _unpool(
     n: int,
 ) -> Tensor:
     """Zeros with each value of `input` at the place that maximum pooling took it from."""
+    need_real("unpool", input)
     kernel, pad = _tuple(kernel_size, n), _tuple(padding, n)
     step = kernel if stride is None else _tuple(stride, n)
     if input.dim() not in (n + 1, n + 2):

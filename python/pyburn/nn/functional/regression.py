@@ -6,6 +6,7 @@ import math
 
 from pyburn._core import Tensor
 from pyburn.nn.functional._reduce import reduced, reduction_of, warn_of_broadcast
+from pyburn.ops._methods import need_real
 
 
 def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -61,6 +62,7 @@ def mse_loss(
         >>> pyburn.nn.functional.mse_loss(pyburn.zeros(2), pyburn.tensor([1.0, 3.0]))
         tensor(5.)
     """
+    need_real("mse_loss", input, target)
     warn_of_broadcast("mse_loss", input, target)
     return _weighted((input - target).square(), weight, reduction_of(reduction, size_average, reduce))
 
@@ -80,6 +82,7 @@ def smooth_l1_loss(
         >>> pyburn.nn.functional.smooth_l1_loss(pyburn.zeros(2), pyburn.tensor([1.0, 3.0]))
         tensor(1.5000)
     """
+    need_real("smooth_l1_loss", input, target)
     warn_of_broadcast("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -102,6 +105,7 @@ def huber_loss(
         >>> pyburn.nn.functional.huber_loss(pyburn.zeros(2), pyburn.tensor([1.0, 3.0]))
         tensor(1.5000)
     """
+    need_real("huber_loss", input, target)
     warn_of_broadcast("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -222,6 +226,7 @@ def kl_div(
         >>> pyburn.nn.functional.kl_div(pyburn.zeros(2).log_softmax(0), pyburn.full((2,), 0.5), reduction="sum")
         tensor(0.)
     """
+    need_real("kl_div", input, target)
     how = reduction_of(reduction, size_average, reduce)
     losses = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if how != "batchmean":
