@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+from pyburn import _core
 from pyburn._core import DTypeError, Tensor, is_grad_enabled
 from pyburn._core import dtype as _dtype
 
@@ -109,6 +110,12 @@ def check_out(op: str, out: Tensor | None, dtype: _dtype, *inputs: Tensor) -> No
                 f"{op}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                 "single memory location; clone() the tensor before the operation"
             )
+
+
+def truth_out(op: str, out: Tensor | None, *others: _dtype) -> None:
+    """Refuses an `out` that cannot hold truths."""
+    if out is not None and out.dtype not in (_core.bool, *others):
+        raise DTypeError(f"{op}: only supports bool tensors as out, got {out.dtype}")
 
 
 def need_real(op: str, *tensors: Tensor) -> None:

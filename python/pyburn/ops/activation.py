@@ -7,7 +7,7 @@ import warnings
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import inplace as _inplace
-from pyburn.ops._methods import need_real
+from pyburn.ops._methods import need_real, write_out
 
 __all__ = [
     "celu",
@@ -490,7 +490,14 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return value * gate.sigmoid()
 
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _core.dtype | None = None) -> Tensor:
+def softmax(
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: _core.dtype | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """The elements as positive numbers that sum to one along `dim`.
 
     Args:
@@ -498,6 +505,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         dim: The dimension that sums to one.
         _stacklevel: Ignored; torch has it for its warning.
         dtype: What to convert to first.
+        out: A tensor to write the result into.
 
     Example:
         >>> import pyburn
@@ -505,7 +513,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         >>> activation.softmax(pyburn.tensor([1.0, 2.0, 3.0]), dim=0)
         tensor([0.0900, 0.2447, 0.6652])
     """
-    return input.softmax(_dim("softmax", input, dim), dtype)
+    return write_out(out, input.softmax(_dim("softmax", input, dim), dtype))
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _core.dtype | None = None) -> Tensor:
@@ -531,6 +539,8 @@ def log_softmax(
     dim: int | None = None,
     _stacklevel: int = 3,
     dtype: _core.dtype | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The logarithm of the softmax along `dim`.
 
@@ -539,6 +549,7 @@ def log_softmax(
         dim: The dimension that sums to one.
         _stacklevel: Ignored; torch has it for its warning.
         dtype: What to convert to first.
+        out: A tensor to write the result into.
 
     Example:
         >>> import pyburn
@@ -546,7 +557,7 @@ def log_softmax(
         >>> activation.log_softmax(pyburn.tensor([1.0, 2.0, 3.0]), dim=0)
         tensor([-2.4076, -1.4076, -0.4076])
     """
-    return input.log_softmax(_dim("log_softmax", input, dim), dtype)
+    return write_out(out, input.log_softmax(_dim("log_softmax", input, dim), dtype))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:

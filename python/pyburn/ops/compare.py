@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from pyburn import _core
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import truth_out, write_out
 
 __all__ = [
     "allclose",
@@ -289,6 +289,7 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if input.is_complex():
         raise _core.DTypeError("isposinf does not support complex inputs.")
+    truth_out("isposinf", out)
     return write_out(out, input == _INF if input.is_floating_point() else _nowhere(input))
 
 
@@ -306,6 +307,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if input.is_complex():
         raise _core.DTypeError("isneginf does not support complex inputs.")
+    truth_out("isneginf", out)
     return write_out(out, input == -_INF if input.is_floating_point() else _nowhere(input))
 
 
@@ -335,6 +337,7 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.signbit(pyburn.tensor([-1.0, -0.0, 2.0]))
         tensor([ True,  True, False])
     """
+    truth_out("signbit", out)
     if not input.is_floating_point():
         return write_out(out, input < 0)
     return write_out(out, input.new_ones(()).copysign(input) < 0)

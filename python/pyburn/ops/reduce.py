@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import overload
 
 from pyburn import _core, return_types
-from pyburn._core import Tensor
-from pyburn.ops._methods import check_out, write_out, write_outs
+from pyburn._core import Tensor, uint8
+from pyburn.ops._methods import check_out, truth_out, write_out, write_outs
 
 __all__ = [
     "all",
@@ -211,6 +211,7 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor |
         >>> pyburn.any(pyburn.tensor([[0, 0], [0, 2]]), 1)
         tensor([False,  True])
     """
+    truth_out("any", out, uint8)
     return write_out(out, input.any(dim, keepdim))
 
 
@@ -228,6 +229,7 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor |
         >>> pyburn.all(pyburn.tensor([[1, 0], [1, 2]]), 1)
         tensor([False,  True])
     """
+    truth_out("all", out, uint8)
     return write_out(out, input.all(dim, keepdim))
 
 

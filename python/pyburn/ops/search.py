@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pyburn import _core, return_types
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out, write_outs
+from pyburn.ops._methods import truth_out, write_out, write_outs
 from pyburn.ops.creation import tensor
 from pyburn.ops.ranges import linspace
 
@@ -256,6 +256,7 @@ def isin(
         >>> pyburn.isin(pyburn.tensor([1, 2, 3]), pyburn.tensor([2, 4]))
         tensor([False,  True, False])
     """
+    truth_out("isin", out)
     if not isinstance(elements, Tensor):
         device = test_elements.device if isinstance(test_elements, Tensor) else None
         elements = tensor(elements, device=device)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyburn._core import Tensor
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.ops import nn as ops
+from pyburn.ops._methods import write_out
 from pyburn.ops.padding import pad
 
 
@@ -162,4 +163,4 @@ def normalize(
     """
     length = vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     result = input / length
-    return result if out is None else out.copy_(result)
+    return write_out(out, result)
