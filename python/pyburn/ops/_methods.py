@@ -112,6 +112,13 @@ def check_out(op: str, out: Tensor | None, dtype: _dtype, *inputs: Tensor) -> No
             )
 
 
+def made_out(out: Tensor | None, result: Tensor) -> Tensor:
+    """As `write_out`, for functions that make tensors: torch resizes their `out` without a word."""
+    if out is not None and out.shape != result.shape:
+        out.resize_(result.shape)
+    return write_out(out, result)
+
+
 def truth_out(op: str, out: Tensor | None, *others: _dtype) -> None:
     """Refuses an `out` that cannot hold truths."""
     if out is not None and out.dtype not in (_core.bool, *others):

@@ -10,7 +10,7 @@ from pyburn._core import Tensor
 from pyburn._formats import layout as Layout
 from pyburn._formats import memory_format as MemoryFormat
 from pyburn._formats import preserve_format
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import made_out
 
 __all__ = [
     "empty",
@@ -94,7 +94,7 @@ def _filled(
         return _core._full(op, size, value, dtype or _core.get_default_dtype(), device, requires_grad)
     if dtype is not None and dtype != out.dtype:
         raise RuntimeError(f"{op}: dtype {dtype} does not match the dtype of out, {out.dtype}")
-    return write_out(out, _core._full(op, size, value, out.dtype, out.device))
+    return made_out(out, _core._full(op, size, value, out.dtype, out.device))
 
 
 def zeros(

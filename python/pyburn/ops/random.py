@@ -11,7 +11,7 @@ from pyburn._core import Generator, Tensor
 from pyburn._formats import layout as Layout
 from pyburn._formats import memory_format as MemoryFormat
 from pyburn._formats import preserve_format
-from pyburn.ops._methods import check_out, write_out
+from pyburn.ops._methods import check_out, made_out
 from pyburn.ops.creation import Device, Shape, _formatted, _named, _sizes
 
 __all__ = [
@@ -159,7 +159,7 @@ def rand(
                 [0.0885, 0.1320]])
     """
     sizes = _sizes(size, _named(named, "rand"), "rand")
-    return write_out(out, _core._rand("rand", sizes, generator, _dtype(dtype, out), device, requires_grad))
+    return made_out(out, _core._rand("rand", sizes, generator, _dtype(dtype, out), device, requires_grad))
 
 
 def randn(
@@ -182,7 +182,7 @@ def randn(
         tensor([ 1.5410, -0.2934, -2.1788])
     """
     sizes = _sizes(size, _named(named, "randn"), "randn")
-    return write_out(out, _core._randn("randn", sizes, 0.0, 1.0, generator, _dtype(dtype, out), device, requires_grad))
+    return made_out(out, _core._randn("randn", sizes, 0.0, 1.0, generator, _dtype(dtype, out), device, requires_grad))
 
 
 def randint(
@@ -233,7 +233,7 @@ def randint(
     if size is None or high is None:
         raise TypeError("randint() needs high and size: randint(high, size) or randint(low, high, size)")
     made = _core._randint("randint", low or 0, high, (size,), generator, _dtype(dtype, out), device, requires_grad)
-    return write_out(out, made)
+    return made_out(out, made)
 
 
 def randperm(
@@ -255,7 +255,7 @@ def randperm(
         >>> pyburn.randperm(4)
         tensor([0, 1, 3, 2])
     """
-    return write_out(out, _core._randperm(n, generator, _dtype(dtype, out), device, requires_grad))
+    return made_out(out, _core._randperm(n, generator, _dtype(dtype, out), device, requires_grad))
 
 
 def normal(
@@ -294,12 +294,12 @@ def normal(
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         if size is not None:
             raise TypeError("normal: size is only for a mean and a std that are numbers")
-        return write_out(out, _with_zero_gradient(_normal_each(mean, std, generator), mean, std))
+        return made_out(out, _with_zero_gradient(_normal_each(mean, std, generator), mean, std))
     if size is None:
         raise TypeError("normal() with numbers for mean and std needs a size: normal(mean, std, size)")
     kind = _dtype(dtype, out)
     made = _core._randn("normal", (size,), float(mean), float(std), generator, kind, device, requires_grad)
-    return write_out(out, made)
+    return made_out(out, made)
 
 
 def _with_zero_gradient(drawn: Tensor, *parameters: Tensor | float) -> Tensor:
@@ -335,8 +335,8 @@ def bernoulli(
         tensor([0., 1.])
     """
     if p is not None:
-        return write_out(out, input.new_empty(input.shape).bernoulli_(p, generator=generator))
-    return write_out(out, _with_zero_gradient(_core._bernoulli(input.detach(), generator), input))
+        return made_out(out, input.new_empty(input.shape).bernoulli_(p, generator=generator))
+    return made_out(out, _with_zero_gradient(_core._bernoulli(input.detach(), generator), input))
 
 
 def multinomial(
@@ -362,7 +362,7 @@ def multinomial(
         tensor([1, 1])
     """
     check_out("multinomial", out, _core.int64)
-    return write_out(out, _core._multinomial(input.detach(), num_samples, replacement, generator))
+    return made_out(out, _core._multinomial(input.detach(), num_samples, replacement, generator))
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:

@@ -7,7 +7,7 @@ import warnings
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._formats import layout as Layout
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import made_out
 from pyburn.ops.creation import Device, Number, zeros
 from pyburn.ops.joining import cat
 
@@ -25,7 +25,7 @@ def _finish(out: Tensor | None, result: Tensor) -> Tensor:
     if out is None:
         return result
     fits = out.numel() == result.numel()
-    return write_out(out, (result.view(out.shape) if fits else result).to(out.dtype))
+    return made_out(out, (result.view(out.shape) if fits else result).to(out.dtype))
 
 
 def arange(
@@ -200,7 +200,7 @@ def eye(
     kind = dtype or (out.dtype if out is not None else None)
     result = zeros(n, columns, dtype=kind, layout=layout, device=device)
     result.diagonal().fill_(1)
-    return write_out(out, result.requires_grad_(requires_grad))
+    return made_out(out, result.requires_grad_(requires_grad))
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
