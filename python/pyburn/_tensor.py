@@ -341,7 +341,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return same and self.data_ptr() == tensor.data_ptr()
 
 
-def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """This tensor in the shape of another; elements that were not there hold anything.
 
     Example:
@@ -349,7 +349,7 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
         >>> pyburn.zeros(1).resize_as_(pyburn.ones(2, 3)).shape
         pyburn.Size([2, 3])
     """
-    return self.resize_(other.shape)
+    return self.resize_(the_template.shape)
 
 
 def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ __all__ = [
     "aminmax",
     "cummax",
     "cummin",
+    "frexp",
     "geqrf",
     "histogram",
     "histogramdd",
@@ -160,6 +161,23 @@ class aminmax(Result):
     @property
     def max(self) -> Tensor:
         """The greatest values."""
+        return self[1]
+
+
+class frexp(Result):
+    """What :func:`pyburn.frexp` returns."""
+
+    __slots__ = ()
+    _fields = ("mantissa", "exponent")
+
+    @property
+    def mantissa(self) -> Tensor:
+        """The numbers in `[0.5, 1)`."""
+        return self[0]
+
+    @property
+    def exponent(self) -> Tensor:
+        """The powers of two."""
         return self[1]
 
 

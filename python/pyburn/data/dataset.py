@@ -7,12 +7,20 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pyburn._core import Generator, Tensor
 from pyburn.ops import randperm
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+class Indexed(Protocol[T_co]):
+    """Anything that gives a sample for an index: a dataset, a list, a tensor."""
+
+    def __getitem__(self, index: Any, /) -> T_co:
+        """The sample of this index."""
 
 
 class Dataset(Generic[T_co]):
@@ -213,7 +221,7 @@ class Subset(Dataset[T_co]):
     dataset: Any
     indices: Sequence[int]
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Dataset[T_co] | Indexed[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
 
@@ -236,7 +244,9 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None) -> list[Subset[Any]]:
+def random_split(
+    dataset: Dataset[T] | Indexed[T], lengths: Sequence[int | float], generator: Generator | None = None
+) -> list[Subset[T]]:
     """Random parts of `dataset` that share no sample.
 
     Args:
@@ -253,7 +263,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Genera
         [8, 2]
     """
     sizes = list(lengths)
-    total = len(dataset)
+    total = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
         sizes = _sizes_of_fractions(sizes, total)
     if sum(sizes) != total:

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pyburn._core import int64
 from pyburn.data.collate import default_collate, default_convert
-from pyburn.data.dataset import IterableDataset
+from pyburn.data.dataset import Dataset, Indexed, IterableDataset
 from pyburn.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from pyburn.ops import empty
 
@@ -82,7 +82,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | Indexed[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -102,7 +102,7 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        self.dataset = dataset
+        self.dataset: Any = dataset
         self._streams = isinstance(dataset, IterableDataset)
         if self._streams:
             _check_stream(shuffle, sampler, batch_sampler)

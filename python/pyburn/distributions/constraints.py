@@ -1,5 +1,7 @@
 """torch.distributions.constraints: regions that values must lie in."""
 
+# Sums of numbers and tensors are Any to mypy, and nearly every formula here is one.
+# mypy: no-warn-return-any
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -100,16 +100,16 @@ class MixtureSameFamily(Distribution):
         between = (weights * (parts.mean - self.mean.unsqueeze(dim)).pow(2.0)).sum(dim)
         return within + between
 
-    def cdf(self, value: Tensor) -> Tensor:
-        value = value.unsqueeze(-1 - self._event_ndims)
-        return (self._component_distribution.cdf(value) * self._mixture_distribution.probs).sum(-1)
+    def cdf(self, x: Tensor) -> Tensor:
+        x = x.unsqueeze(-1 - self._event_ndims)
+        return (self._component_distribution.cdf(x) * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, x: Tensor) -> Tensor:
         if self._validate_args:
-            self._validate_sample(value)
-        value = value.unsqueeze(-1 - self._event_ndims)
+            self._validate_sample(x)
+        x = x.unsqueeze(-1 - self._event_ndims)
         weights = self._mixture_distribution.logits.log_softmax(-1)
-        return (self._component_distribution.log_prob(value) + weights).logsumexp(dim=-1)
+        return (self._component_distribution.log_prob(x) + weights).logsumexp(dim=-1)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with no_grad():

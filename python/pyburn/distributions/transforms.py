@@ -1,5 +1,7 @@
 """torch.distributions.transforms: changes of variables that know how they stretch space."""
 
+# Sums of numbers and tensors are Any to mypy, and nearly every formula here is one.
+# mypy: no-warn-return-any
 from __future__ import annotations
 
 import math

@@ -45,9 +45,9 @@ class Traversal:
                 path = f"{prefix}.{name}" if prefix else name
                 yield from module.named_modules(seen, path, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        """Each module of the tree once, this one first."""
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """Each module of the tree, this one first; each once unless `remove_duplicate` is False."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:

@@ -560,7 +560,7 @@ def log_softmax(
     return write_out(out, input.log_softmax(_dim("log_softmax", input, dim), dtype))
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A random sample of the relaxed one-hot distribution with these logits.
 
     Args:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, overload
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol, overload
 
 from pyburn import _core
 from pyburn._core import Tensor
@@ -40,37 +40,51 @@ def _max_pool(
     return _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
 
 
-@overload
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: Literal[False] = False,
-) -> Tensor: ...
-@overload
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    *,
-    return_indices: Literal[True],
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor | tuple[Tensor, Tensor]: ...
+class _MaxPool(Protocol):
+    """The type of the three functions: what they give depends on `return_indices`."""
+
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: Literal[False] = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        *,
+        return_indices: Literal[True],
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        self,
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]: ...
+
+
+def _overloaded(function: Callable[..., Tensor | tuple[Tensor, Tensor]]) -> _MaxPool:
+    """The function, whose type says more than its own signature does."""
+    return function  # type: ignore[return-value]
+
+
+@_overloaded
 def max_pool1d(
     input: Tensor,
     kernel_size: Sizes,
@@ -107,7 +121,7 @@ def max_pool1d_with_indices(
     padding: Sizes = 0,
     dilation: Sizes = 1,
     ceil_mode: bool = False,
-    return_indices: bool = True,
+    return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """As `max_pool1d`, always with the places of the maxima among the pooled dimensions.
 
@@ -120,37 +134,7 @@ def max_pool1d_with_indices(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-@overload
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: Literal[False] = False,
-) -> Tensor: ...
-@overload
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    *,
-    return_indices: Literal[True],
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor | tuple[Tensor, Tensor]: ...
+@_overloaded
 def max_pool2d(
     input: Tensor,
     kernel_size: Sizes,
@@ -178,7 +162,7 @@ def max_pool2d_with_indices(
     padding: Sizes = 0,
     dilation: Sizes = 1,
     ceil_mode: bool = False,
-    return_indices: bool = True,
+    return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """As `max_pool2d`, always with the places of the maxima among the pooled dimensions.
 
@@ -191,37 +175,7 @@ def max_pool2d_with_indices(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-@overload
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: Literal[False] = False,
-) -> Tensor: ...
-@overload
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    *,
-    return_indices: Literal[True],
-) -> tuple[Tensor, Tensor]: ...
-@overload
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes | None = None,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor | tuple[Tensor, Tensor]: ...
+@_overloaded
 def max_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -249,7 +203,7 @@ def max_pool3d_with_indices(
     padding: Sizes = 0,
     dilation: Sizes = 1,
     ceil_mode: bool = False,
-    return_indices: bool = True,
+    return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """As `max_pool3d`, always with the places of the maxima among the pooled dimensions.
 

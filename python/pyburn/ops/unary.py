@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from pyburn import _core
+from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn._typeinfo import finfo
 from pyburn.ops._methods import inplace, write_out, write_outs
@@ -48,13 +46,6 @@ __all__ = [
 
 METHODS = ("sgn", "positive", "logit", "frexp", "nan_to_num", "absolute", "negative", "fix", "polygamma_")
 INPLACE = ("round", "sgn", "logit", "nan_to_num", "absolute", "negative", "fix")
-
-
-class Frexp(NamedTuple):
-    """What `frexp` gives."""
-
-    mantissa: Tensor
-    exponent: Tensor
 
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -509,7 +500,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     return write_out(out, (x / (1.0 - x)).log())
 
 
-def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Frexp:
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.frexp:
     """Mantissa in `[0.5, 1)` and exponent of each element, as `(mantissa, exponent)`.
 
     Args:
@@ -521,7 +512,7 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Frexp:
         >>> pyburn.frexp(pyburn.tensor([1.0, 6.0]))[0]
         tensor([0.5000, 0.7500])
     """
-    return Frexp(*write_outs(out, input._frexp()))
+    return return_types.frexp(write_outs(out, input._frexp()))
 
 
 def nan_to_num(

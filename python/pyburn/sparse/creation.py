@@ -23,6 +23,7 @@ def sparse_coo_tensor(
     *,
     dtype: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
@@ -35,6 +36,7 @@ def sparse_coo_tensor(
         size: The shape; the least that holds all places when left out.
         dtype: The dtype of the values.
         device: Where it is kept.
+        pin_memory: Accepted; host memory needs no pinning.
         requires_grad: Whether the values have gradients.
         check_invariants: Places are always checked.
         is_coalesced: Whether the places are known to be in order without repeats.
@@ -90,6 +92,7 @@ def sparse_csr_tensor(
     *,
     dtype: Any = None,
     device: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Tensor:
@@ -102,6 +105,7 @@ def sparse_csr_tensor(
         size: The shape; the least that holds all places when left out.
         dtype: The dtype of the values.
         device: Where it is kept.
+        pin_memory: Accepted; host memory needs no pinning.
         requires_grad: Whether the values have gradients.
         check_invariants: Places are always checked.
 

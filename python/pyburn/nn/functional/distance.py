@@ -41,7 +41,7 @@ def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
     target: Tensor,
-    margin: float = 0.0,
+    margin: float = 0,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",

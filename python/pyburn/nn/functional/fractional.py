@@ -175,9 +175,8 @@ def fractional_max_pool3d(
 
 
 def _with_indices(pool: Callable[..., Any], name: str) -> Callable[..., tuple[Tensor, Tensor]]:
-    def both(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        kwargs.pop("return_indices", None)
-        result: tuple[Tensor, Tensor] = pool(input, *args, return_indices=True, **kwargs)
+    def both(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+        result: tuple[Tensor, Tensor] = pool(input, output_size, return_indices=True)
         return result
 
     both.__name__ = both.__qualname__ = f"{name}_with_indices"

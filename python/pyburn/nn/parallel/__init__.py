@@ -55,7 +55,25 @@ class DistributedDataParallel(Module):
     Args:
         module: The module; its keys in a state dict begin with "module.".
         device_ids: Accepted for torch's sake, as all others.
-        **kwargs: The other settings of torch's class.
+        output_device: Accepted.
+        dim: Accepted.
+        broadcast_buffers: Accepted.
+        init_sync: Accepted.
+        process_group: Kept.
+        bucket_cap_mb: Accepted.
+        find_unused_parameters: Kept.
+        check_reduction: Accepted.
+        gradient_as_bucket_view: Accepted.
+        static_graph: Accepted.
+        delay_all_reduce_named_params: Accepted.
+        param_to_hook_all_reduce: Accepted.
+        mixed_precision: Accepted.
+        device_mesh: Accepted.
+        skip_all_reduce_unused_params: Accepted.
+        bucket_cap_mb_list: Accepted.
+        batched_grad_copy: Accepted.
+        forward_sync_buffers: Accepted.
+        lazy_bucket_allocation: Accepted.
 
     Example:
         >>> from pyburn import nn
@@ -69,12 +87,25 @@ class DistributedDataParallel(Module):
         device_ids: Sequence[Any] | None = None,
         output_device: Any = None,
         dim: int = 0,
-        **kwargs: Any,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: list[int] | None = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
+        lazy_bucket_allocation: bool = False,
     ) -> None:
         super().__init__()
-        unknown = set(kwargs) - _SETTINGS
-        if unknown:
-            raise TypeError(f"DistributedDataParallel.__init__: got an unexpected keyword argument {min(unknown)!r}")
         if not any(parameter.requires_grad for parameter in module.parameters()):
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
@@ -84,8 +115,8 @@ class DistributedDataParallel(Module):
         self.module = module
         self.device_ids = None if device_ids is None else list(device_ids)
         self.output_device = output_device
-        self.process_group = kwargs.get("process_group")
-        self.find_unused_parameters = bool(kwargs.get("find_unused_parameters", False))
+        self.process_group = process_group
+        self.find_unused_parameters = find_unused_parameters
         self.require_backward_grad_sync = True
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -102,30 +133,17 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = before
 
     @contextlib.contextmanager
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, **_: Any) -> Iterator[None]:
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Iterator[None]:
         """A block in which processes may have different numbers of batches: there is one."""
         yield
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
         """Nothing: there is no communication to hook into."""
-
-
-_SETTINGS = {
-    "broadcast_buffers",
-    "bucket_cap_mb",
-    "check_reduction",
-    "delay_all_reduce_named_params",
-    "device_mesh",
-    "find_unused_parameters",
-    "forward_sync_buffers",
-    "gradient_as_bucket_view",
-    "init_sync",
-    "mixed_precision",
-    "param_to_hook_all_reduce",
-    "process_group",
-    "skip_all_reduce_unused_params",
-    "static_graph",
-}
 
 
 def data_parallel(

@@ -154,7 +154,7 @@ def matrix_norm(
 
 
 def norm(
-    A: Tensor,
+    input: Tensor,
     ord: Order = None,
     dim: Dims = None,
     keepdim: bool = False,
@@ -165,7 +165,7 @@ def norm(
     """A norm of vectors or matrices, by the number of dimensions in `dim`.
 
     Args:
-        A: A float tensor.
+        input: A float tensor.
         ord: As for `vector_norm` or `matrix_norm`; None is the 2-norm of all elements of `dim`.
         dim: One dimension for vectors, two for matrices; None needs a tensor of one or two dimensions where `ord` is
             given.
@@ -180,17 +180,17 @@ def norm(
     """
     if dim is not None and not isinstance(dim, int) and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    if dim is None and ord is not None and A.dim() not in (1, 2):
+    if dim is None and ord is not None and input.dim() not in (1, 2):
         raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D."
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.dim()}D."
         )
     pair = dim is not None and not isinstance(dim, int) and len(dim) == 2
-    if ord is not None and (pair or (dim is None and A.dim() == 2)):
+    if ord is not None and (pair or (dim is None and input.dim() == 2)):
         dims = dim if pair and not isinstance(dim, int) and dim is not None else (0, 1)
-        return write_out(out, matrix_norm(A, ord, dims, keepdim, dtype=dtype))
+        return write_out(out, matrix_norm(input, ord, dims, keepdim, dtype=dtype))
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: order {ord!r} needs matrices; give two dimensions in dim")
-    return write_out(out, vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype))
+    return write_out(out, vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype))
 
 
 def cond(A: Tensor, p: Order = None, *, out: Tensor | None = None) -> Tensor:

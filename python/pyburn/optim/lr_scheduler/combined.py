@@ -202,9 +202,9 @@ class SequentialLR(_Combined):
         else:
             scheduler.last_epoch -= 1
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Nothing; the schedule whose turn it is takes its next step."""
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[place]
         if place > 0 and self._milestones[place - 1] == self.last_epoch:
@@ -238,7 +238,7 @@ class ChainedScheduler(_Combined):
         self._schedulers = list(schedulers)
         self._last_lr = self._rates()
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Nothing; each schedule took its next step."""
         for scheduler in self._schedulers:
             scheduler.step()
