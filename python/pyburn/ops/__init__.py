@@ -143,7 +143,9 @@ if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         # torch's own `torch.ops`: operators by namespace, each there as soon as it is asked for.
-        if name.startswith("__") or _importlib_util.find_spec(f"pyburn.ops.{name}") is not None:
+        # Test runners ask every module for their hooks, which are no namespaces.
+        hook = name.lower().startswith(("setup", "teardown", "pytest"))
+        if name.startswith("__") or hook or _importlib_util.find_spec(f"pyburn.ops.{name}") is not None:
             raise AttributeError(f"module 'pyburn.ops' has no attribute '{name}'")
         from pyburn import _ops
 
