@@ -1,5 +1,7 @@
 """The Wishart distribution of positive definite matrices."""
 
+# Sums of numbers and tensors are Any to mypy, and nearly every formula here is one.
+# mypy: no-warn-return-any
 from __future__ import annotations
 
 import math
