@@ -336,3 +336,39 @@ def test_distribution_draws_what_it_says():
     assert repr(D.Default) == "Distribution.Default" and D.Normal(0, 1) == D.Normal(0, 1)
     with pytest.raises(TypeError, match="Distribution"):
         pyburn.Tensor.random((2,), "normal")
+
+
+LAYOUTS = {
+    "transposed": lambda x: x.transpose(0, 1),
+    "permuted": lambda x: x.permute(2, 0, 1),
+    "gaps": lambda x: x[..., ::2],
+}
+DRAWS = {
+    "dropout": lambda lib, x: lib.nn.functional.dropout(x, 0.4, True),
+    "dropout_": lambda lib, x: lib.nn.functional.dropout(x, 0.4, True, True),
+    "all": lambda lib, x: lib.nn.functional.dropout(x, 1.0, True),
+    "alpha_dropout": lambda lib, x: lib.nn.functional.alpha_dropout(x, 0.4, True),
+    "dropout1d": lambda lib, x: lib.nn.functional.dropout1d(x, 0.4, True),
+    "gumbel_softmax": lambda lib, x: lib.nn.functional.gumbel_softmax(x, dim=-1),
+    "rand_like": lambda lib, x: lib.rand_like(x),
+    "randn_like": lambda lib, x: lib.randn_like(x),
+    "trunc_normal_": lambda lib, x: lib.nn.init.trunc_normal_(x),
+    "rrelu": lambda lib, x: lib.nn.functional.rrelu(x, training=True),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_lies_in_memory_in_another_order_is_drawn_in_it(name, layout):
+    def draw(lib):
+        base = lib.linspace(-1, 1, 4 * 5 * 6, dtype=lib.float64).reshape(4, 5, 6)
+        return DRAWS[name](lib, LAYOUTS[layout](base))
+
+    same(draw, 11, exact=False)
+
+
+def test_dropout_of_nothing_and_of_too_few_dimensions():
+    same(lambda lib: lib.nn.functional.dropout1d(lib.zeros(3, 0), 0.5, True), 1)
+    for lib in (torch, pyburn):
+        with pytest.raises(RuntimeError, match="at least 2 dimensions"):
+            lib.nn.functional.feature_alpha_dropout(lib.ones(3), 0.5, True)

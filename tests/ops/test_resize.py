@@ -75,3 +75,17 @@ def test_pixels_between_channels_and_places() -> None:
 def test_contradictions_are_named(arguments: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         ours.interpolate(pyburn.zeros(1, 1, 4, 4), **arguments)
+
+
+def test_a_factor_of_one_still_copies():
+    for lib in (torch, pyburn):
+        x = lib.ones(1, 4, 2, 2)
+        results = [
+            lib.pixel_shuffle(x, 1),
+            lib.pixel_unshuffle(x, 1),
+            x.repeat_interleave(1, 1),
+            lib.ones(1).repeat_interleave(3),
+        ]
+        for result in results:
+            result.add_(1)
+        assert x.sum().item() == 16.0

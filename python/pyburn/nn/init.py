@@ -105,8 +105,7 @@ def trunc_normal_(
     likely = below(b) - below(a) > 0.3
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2
 
-    def draw() -> tuple[Tensor, Tensor]:
-        values = empty_like(tensor.detach())
+    def draw(values: Tensor) -> tuple[Tensor, Tensor]:
         if likely:
             values.normal_(mean, std, generator=generator)
             return values, (values < a) | (values > b)
@@ -115,9 +114,10 @@ def trunc_normal_(
         return values, empty_like(values).uniform_(generator=generator).log() > density
 
     with no_grad():
-        result, refused = draw()
+        # Numbers are drawn in an order that depends on the strides: first into `tensor` itself, as torch does.
+        result, refused = draw(tensor.detach())
         while bool(refused.any()):
-            values, again = draw()
+            values, again = draw(empty_like(result))
             result = values.where(refused, result)
             refused = refused & again
         return tensor.copy_(result)

@@ -576,7 +576,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         >>> activation.gumbel_softmax(pyburn.zeros(3), hard=True).sum()
         tensor(1.)
     """
-    noise = -logits.detach().clone().exponential_().log()
+    noise = -logits.detach().new_empty(logits.shape).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft

@@ -600,6 +600,8 @@ def repeat_interleave(
             raise RuntimeError(f"repeat_interleave: output_size {output_size} is not the required {count * size}")
         spread = input.unsqueeze(axis + 1).expand(*shape[: axis + 1], count, *shape[axis + 1 :])
         # Never a view: writing to a repeated element must not change the others.
+        if count == 1:
+            return input.clone()
         return spread.contiguous().reshape([*shape[:axis], count * size, *shape[axis + 1 :]])
     if len(counts) != size:
         raise RuntimeError(

@@ -12,7 +12,7 @@ from pyburn._formats import layout as Layout
 from pyburn._formats import memory_format as MemoryFormat
 from pyburn._formats import preserve_format
 from pyburn.ops._methods import check_out, made_out
-from pyburn.ops.creation import Device, Shape, _formatted, _named, _sizes
+from pyburn.ops.creation import Device, Shape, _formatted, _named, _sizes, empty_like
 
 __all__ = [
     "Generator",
@@ -431,9 +431,11 @@ def randn_like(
     """
     where = input.device if device is None else device
     kind = dtype or input.dtype
-    made = _laid_out(
-        input, memory_format, lambda size: _core._randn("randn_like", (size,), 0.0, 1.0, generator, kind, where)
-    )
+    if input.is_cpu and not input.is_contiguous() and memory_format in (None, preserve_format) and not kind.is_complex:
+        # Normal numbers are drawn in pairs where memory is contiguous, one by one elsewhere.
+        made = empty_like(input.detach(), dtype=kind, device=where).normal_(generator=generator)
+    else:
+        made = _formatted(_core._randn("randn_like", (input.shape,), 0.0, 1.0, generator, kind, where), memory_format)
     return made.requires_grad_(requires_grad)
 
 

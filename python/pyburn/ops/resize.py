@@ -261,6 +261,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
             f"but got shape {list(input.shape)} and upscale_factor={r}"
         )
+    if r == 1:
+        return input.clone()
     *leading, channels, height, width = input.shape
     k = len(leading)
     parts = input.reshape(*leading, channels // (r * r), r, r, height, width)
@@ -282,6 +284,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but got shape "
             f"{list(input.shape)} and downscale_factor={r}"
         )
+    if r == 1:
+        return input.clone()
     *leading, channels, height, width = input.shape
     k = len(leading)
     parts = input.reshape(*leading, channels, height // r, r, width // r, r)

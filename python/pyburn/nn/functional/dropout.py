@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyburn._core import Tensor
+from pyburn.ops import empty_like
 
 # What SELU tends to for very negative inputs: the value that alpha dropout puts in.
 _SELU_FLOOR = -1.7580993408473766
@@ -13,19 +14,23 @@ def _check(name: str, p: float) -> None:
         raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _keep(input: Tensor, shape: list[int], p: float) -> Tensor:
-    """Ones with probability `1 - p`, else zeros, in `input`'s dtype and device."""
-    return input.detach().new_empty(shape).bernoulli_(1.0 - p)
+def _keep(input: Tensor, shape: list[int] | None, p: float) -> Tensor:
+    """Ones with probability `1 - p`, else zeros, in `input`'s dtype and device.
+
+    Without a shape the mask lies in memory as `input` does: that decides which number falls to which element.
+    """
+    made = empty_like(input.detach()) if shape is None else input.detach().new_empty(shape)
+    return made.bernoulli_(1.0 - p)
 
 
-def _drop(input: Tensor, shape: list[int], p: float, inplace: bool) -> Tensor:
-    keep = _keep(input, shape, p)
-    if p < 1.0:
-        keep.div_(1.0 - p)
+def _drop(input: Tensor, shape: list[int] | None, p: float, inplace: bool) -> Tensor:
+    if p == 1.0:
+        return input.mul_(0.0) if inplace else input * 0.0
+    keep = _keep(input, shape, p).div_(1.0 - p)
     return input.mul_(keep) if inplace else input * keep
 
 
-def _alpha_drop(input: Tensor, shape: list[int], p: float, inplace: bool) -> Tensor:
+def _alpha_drop(input: Tensor, shape: list[int] | None, p: float, inplace: bool) -> Tensor:
     """Dropped entries become SELU's floor; the affine map keeps mean and variance."""
     if p == 1.0:
         return input.mul_(0.0) if inplace else input * 0.0
@@ -38,6 +43,8 @@ def _alpha_drop(input: Tensor, shape: list[int], p: float, inplace: bool) -> Ten
 
 def _channels(input: Tensor) -> list[int]:
     """The shape of a mask with one entry for each sample and channel."""
+    if input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input; reshape it or use dropout.")
     return [*input.shape[:2], *[1] * (input.dim() - 2)]
 
 
@@ -59,7 +66,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         [0.0, 2.0]
     """
     _check("dropout", p)
-    return _drop(input, list(input.shape), p, inplace) if training and p > 0.0 else input
+    return _drop(input, None, p, inplace) if training and p > 0.0 and input.numel() else input
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
@@ -71,7 +78,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         tensor([1., 1.])
     """
     _check("alpha_dropout", p)
-    return _alpha_drop(input, list(input.shape), p, inplace) if training and p > 0.0 else input
+    return _alpha_drop(input, None, p, inplace) if training and p > 0.0 and input.numel() else input
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
@@ -83,7 +90,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
         tensor([[1., 1.]])
     """
     _check("feature_alpha_dropout", p)
-    return _alpha_drop(input, _channels(input), p, inplace) if training and p > 0.0 else input
+    return _alpha_drop(input, _channels(input), p, inplace) if training and p > 0.0 and input.numel() else input
 
 
 def _feature_dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool, batched: int) -> Tensor:
@@ -93,7 +100,7 @@ def _feature_dropout(name: str, input: Tensor, p: float, training: bool, inplace
             f"{name}: input has {input.dim()} dimensions but needs {batched - 1} (C, ...) or {batched} (N, C, ...); "
             "reshape the input or use dropout."
         )
-    if not training or p == 0.0:
+    if not training or p == 0.0 or not input.numel():
         return input
     if input.dim() == batched:
         return _drop(input, _channels(input), p, inplace)
@@ -120,7 +127,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         (1, 2, 3, 3)
     """
     _check("dropout2d", p)
-    return _drop(input, _channels(input), p, inplace) if training and p > 0.0 else input
+    return _drop(input, _channels(input), p, inplace) if training and p > 0.0 and input.numel() else input
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
