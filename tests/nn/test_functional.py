@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from nn.compare import ours, same
+from oracle import Case, check_op
 
 F = pyburn.nn.functional
 
@@ -150,3 +151,9 @@ def test_mistakes_are_named(call, error, text):
 def test_losses_warn_of_broadcasting():
     with pytest.warns(UserWarning, match="will likely lead to incorrect results"):
         F.mse_loss(pyburn.zeros(2), pyburn.zeros(2, 2))
+
+
+@pytest.mark.parametrize("name", ["smooth_l1_loss", "huber_loss"])
+def test_losses_far_away(name):
+    far = Case([0.25, 1.0, -1.0, 3.0, float("inf"), -float("inf"), float("nan")], "float64")
+    check_op(lambda t, x: getattr(t.nn.functional, name)(x, t.zeros_like(x), reduction="none"), far)

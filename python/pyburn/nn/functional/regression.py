@@ -67,6 +67,13 @@ def mse_loss(
     return _weighted((input - target).square(), weight, reduction_of(reduction, size_average, reduce))
 
 
+def _bent(away: Tensor, bend: float) -> Tensor:
+    """Half the square of distances up to the bend, a straight line from there on."""
+    # The square of what lies beyond is not wanted, and at infinity its slope would make that of the line NaN.
+    near = away.masked_fill(away > bend, 0)
+    return (near.square() * 0.5).where(away <= bend, (away - 0.5 * bend) * bend)
+
+
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -87,7 +94,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     away = (input - target).abs()
-    losses = away if beta == 0 else (away.square() * (0.5 / beta)).where(away < beta, away - 0.5 * beta)
+    losses = away if beta == 0 else _bent(away, beta) * (1.0 / beta)
     return reduced(losses, reduction_of(reduction, size_average, reduce))
 
 
@@ -110,7 +117,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     away = (input - target).abs()
-    losses = (away.square() * 0.5).where(away <= delta, (away - 0.5 * delta) * delta)
+    losses = _bent(away, delta)
     if weight is None:
         return reduced(losses, reduction)
     if weight.shape != losses.shape:
