@@ -346,9 +346,6 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
             x - shift
         } else if x < -lambda {
             x + shift
-        } else if shift != 0.0 {
-            // torch's softshrink keeps the sign of its zeros, hardshrink does not.
-            x * 0.0
         } else {
             0.0
         }
