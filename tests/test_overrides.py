@@ -74,6 +74,12 @@ SCENARIOS = {
         print(type(x).__name__, type(x + 1).__name__, type(torch.add(x, 1)).__name__)
         print(torch.overrides.has_torch_function((x,)))
         print(type(torch.nn.Parameter(torch.ones(1)) * 2).__name__)
+        class Weight(torch.nn.Parameter):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                print("asked for", func.__name__)
+                return super().__torch_function__(func, types, args, kwargs or {})
+        print(type(torch.exp(Weight(torch.ones(1)))).__name__)
     """,
     "overrides_ask_and_hand_over": """
         from torch.overrides import has_torch_function, handle_torch_function, is_tensor_like, wrap_torch_function

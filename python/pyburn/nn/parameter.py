@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, _disabled_torch_function_impl
 from pyburn.ops import empty
 
 
@@ -24,7 +24,7 @@ class Parameter(Tensor):
     """
 
     # Results of computing with a parameter are plain tensors.
-    __torch_function__ = None  # type: ignore[assignment]
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         """A leaf over `data`'s storage."""
@@ -64,7 +64,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool
-    __torch_function__ = None  # type: ignore[assignment]
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         """An alias of `data` that remembers whether it is saved."""
