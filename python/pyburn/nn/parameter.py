@@ -169,6 +169,8 @@ class UninitializedBuffer(_Uninitialized, Tensor):
         <UninitializedBuffer>
     """
 
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
+
     persistent: bool
     _kind = Buffer
     cls_to_become = Tensor
