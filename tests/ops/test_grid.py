@@ -44,6 +44,16 @@ def test_affine_grid(size: tuple[int, ...], align_corners: bool) -> None:
     check_op(lambda lib, theta: of(lib).affine_grid(theta, size, align_corners), normal(2, n, n + 1), atol=1e-5)
 
 
+def test_the_identity_map_takes_torchs_side_of_every_pixel() -> None:
+    """The sampled places lie on the pixels, where the gradient by the map jumps: the last bit decides."""
+    theta = np.array([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], np.float32)
+
+    def sampled(lib: Any, theta: Any, image: Any) -> Any:
+        return of(lib).grid_sample(image, of(lib).affine_grid(theta, (1, 1, 28, 28), False), align_corners=False)
+
+    check_op(sampled, theta, normal(1, 1, 28, 28), rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("options", [{}, {"padding": 1, "stride": 2}, {"dilation": 2, "padding": 1}])
 def test_windows_as_columns(options: dict[str, int]) -> None:
     x = normal(2, 3, 6, 7)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pyburn._core import Tensor, int64
 from pyburn.ops._methods import need_real
+from pyburn.ops.ranges import linspace
 
 __all__ = ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
 
@@ -34,10 +35,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     axes = []
     for dim in range(n - 1, -1, -1):
-        count = spatial[dim]
-        places = [_centre(at, count, bool(align_corners)) for at in range(count)]
-        shape = [count if other == dim else 1 for other in range(n)]
-        axes.append(theta.detach().new_tensor(places).reshape(shape).expand(spatial).unsqueeze(-1))
+        shape = [spatial[dim] if other == dim else 1 for other in range(n)]
+        axes.append(_centres(theta, spatial[dim], bool(align_corners)).reshape(shape).expand(spatial).unsqueeze(-1))
     from pyburn.ops import cat
 
     base = cat([*axes, theta.detach().new_ones([*spatial, 1])], n)  # (..., n + 1), x first
@@ -45,10 +44,16 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return flat.bmm(theta.transpose(1, 2)).reshape([size[0], *spatial, n])
 
 
-def _centre(at: int, count: int, align_corners: bool) -> float:
-    if align_corners:
-        return -1.0 + 2.0 * at / (count - 1) if count > 1 else 0.0
-    return (2.0 * at + 1.0) / count - 1.0
+def _centres(like: Tensor, count: int, align_corners: bool) -> Tensor:
+    """The centres of `count` pixels between -1 and 1.
+
+    Rounded as torch rounds them: under the identity map the sampled places lie on the pixels, where the gradient
+    of `grid_sample` jumps, so that the last bit decides which side is taken.
+    """
+    if count <= 1:
+        return like.detach().new_zeros([count])
+    places = linspace(-1.0, 1.0, count, dtype=like.dtype, device=like.device)
+    return places if align_corners else places * (count - 1) / count
 
 
 _MODES = ("bilinear", "nearest", "bicubic")
