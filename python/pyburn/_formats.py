@@ -46,10 +46,10 @@ class layout(_Name):
     __slots__ = ()
 
 
-contiguous_format: Final = memory_format("contiguous_format")
-channels_last: Final = memory_format("channels_last")
-channels_last_3d: Final = memory_format("channels_last_3d")
-preserve_format: Final = memory_format("preserve_format")
-strided: Final = layout("strided")
-sparse_coo: Final = layout("sparse_coo")
-sparse_csr: Final = layout("sparse_csr")
+contiguous_format: Final[memory_format] = memory_format("contiguous_format")
+channels_last: Final[memory_format] = memory_format("channels_last")
+channels_last_3d: Final[memory_format] = memory_format("channels_last_3d")
+preserve_format: Final[memory_format] = memory_format("preserve_format")
+strided: Final[layout] = layout("strided")
+sparse_coo: Final[layout] = layout("sparse_coo")
+sparse_csr: Final[layout] = layout("sparse_csr")
