@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from pyburn import _core
 from pyburn._core import Tensor
 
 __all__ = [
@@ -64,7 +65,7 @@ class Result(tuple[Tensor, ...]):
 
     def __repr__(self) -> str:
         items = ",\n".join(f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True))
-        return f"{type(self).__module__}.{type(self).__name__}(\n{items})"
+        return f"{_core._library()}.return_types.{type(self).__name__}(\n{items})"
 
     def __reduce__(self) -> tuple[type[Result], tuple[tuple[Tensor, ...]]]:
         return type(self), (tuple(self),)

@@ -64,6 +64,22 @@ def numbers_between(*names: str) -> Callable[[F], F]:
     return decorate
 
 
+def alpha_between(function: F) -> F:
+    """`function(input, other)` that also takes ``(input, alpha, other)``: old code says ``p.add_(-lr, grad)``."""
+
+    @functools.wraps(function)
+    def either(input: Any, other: Any, *rest: Any, **kwargs: Any) -> Any:
+        if not rest:
+            return function(input, other, **kwargs)
+        if len(rest) > 1 or "alpha" in kwargs or isinstance(other, Tensor):
+            raise TypeError(f"{function.__name__}() takes input and other, and alpha by name")
+        text = f"This overload of {function.__name__} is deprecated; give alpha by name."
+        warnings.warn(text, UserWarning, stacklevel=2)
+        return function(input, rest[0], alpha=other, **kwargs)
+
+    return cast(F, either)
+
+
 def inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The form of `function` that writes its result into its first argument."""
     written = f"{name}_"

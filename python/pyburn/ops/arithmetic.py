@@ -7,7 +7,7 @@ from typing import Literal
 
 from pyburn import _core
 from pyburn._core import Tensor, is_grad_enabled
-from pyburn.ops._methods import numbers_between, write_out
+from pyburn.ops._methods import alpha_between, numbers_between, write_out
 
 __all__ = [
     "add",
@@ -110,6 +110,7 @@ def _two_tensors(op: str, input: object, other: object) -> None:
             raise TypeError(f"{op}(): argument {position} must be a Tensor, not {type(value).__name__}")
 
 
+@alpha_between
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """`input + alpha * other`, with broadcasting and type promotion.
 
@@ -128,6 +129,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     return write_out(out, x.add(other) if alpha == 1 else x.add(other, alpha=alpha))
 
 
+@alpha_between
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """`input - alpha * other`.
 
@@ -704,3 +706,6 @@ multiply = mul
 divide = div
 arctan2 = atan2
 clip = clamp
+
+for _name in ("add", "add_", "sub", "sub_"):
+    setattr(Tensor, _name, alpha_between(getattr(Tensor, _name)))
