@@ -8,6 +8,9 @@ use burn_backend::{Backend, TensorMetadata};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::{BoolStore, DType, Scalar};
 
+use crate::dtype::Kind;
+use crate::tensor::prim;
+
 /// The boolean representation beside this value.
 fn store(x: &DispatchTensor) -> BoolStore {
     let device = x.device();
@@ -229,9 +232,9 @@ pub fn pow(a: DispatchTensor, b: DispatchTensor) -> DispatchTensor {
 
 /// The softmax along `dim`, or its logarithm.
 pub fn softmax(x: DispatchTensor, dim: usize, log_of_it: bool) -> DispatchTensor {
-    let peak = Dispatch::float_max_dim(x.clone(), dim);
+    let peak = prim::along(Kind::Float, x.clone(), dim, Dispatch::float_max_dim);
     let apart = Dispatch::float_sub(x, peak);
     let powers = exp(apart.clone());
-    let total = Dispatch::float_sum_dim(powers.clone(), dim);
+    let total = prim::along(Kind::Float, powers.clone(), dim, Dispatch::float_sum_dim);
     if log_of_it { Dispatch::float_sub(apart, log(total)) } else { Dispatch::float_div(powers, total) }
 }

@@ -19,7 +19,7 @@ use crate::kernels::memory::Memory;
 use crate::kernels::reducers::Fold;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Geometry, wrap_dim};
-use crate::tensor::{Tensor, device_view};
+use crate::tensor::{Tensor, device_view, prim};
 use crate::with_element;
 
 /// Refuses slices without elements, which have no extreme.
@@ -113,11 +113,14 @@ fn device_extremes(op: &str, max: bool, x: &Tensor, dim: usize, target: &[usize]
     let input = if x.kind() == Kind::Bool { x.converted(DType::I64)? } else { x.clone() };
     let stored = device_view::stored_as(DType::I64, device)?;
     let (value, kind) = (input.prim()?, input.kind());
-    let (values, indices) = guard::heavy(op, x.numel(), move || match (kind, max) {
-        (Kind::Int, true) => Dispatch::int_max_dim_with_indices(value, dim),
-        (Kind::Int, false) => Dispatch::int_min_dim_with_indices(value, dim),
-        (_, true) => Dispatch::float_max_dim_with_indices(value, dim, stored.into()),
-        (_, false) => Dispatch::float_min_dim_with_indices(value, dim, stored.into()),
+    let (values, indices) = guard::heavy(op, x.numel(), move || {
+        let (value, dim) = prim::in_three(kind, value, dim);
+        match (kind, max) {
+            (Kind::Int, true) => Dispatch::int_max_dim_with_indices(value, dim),
+            (Kind::Int, false) => Dispatch::int_min_dim_with_indices(value, dim),
+            (_, true) => Dispatch::float_max_dim_with_indices(value, dim, stored.into()),
+            (_, false) => Dispatch::float_min_dim_with_indices(value, dim, stored.into()),
+        }
     })?;
     let values = Tensor::from_prim(values, input.dtype(), device)?;
     let values = if input.dtype() == x.dtype() { values } else { values.converted(x.dtype())? };

@@ -60,6 +60,30 @@ fn empty_value(which: Fold) -> Option<Scalar> {
     })
 }
 
+/// The longest slice that one kernel reduces; longer ones go dimension by dimension, which keeps more of a GPU busy.
+const ONE_KERNEL: usize = 1 << 14;
+
+/// The shape and dimensions of the same fold with neighbours among `dims` taken as one dimension: one kernel for them
+/// all instead of one for each.
+fn merged(shape: &[usize], dims: &[usize]) -> (Dims, Vec<usize>) {
+    let (mut sizes, mut folded) = (Dims::new(), Vec::new());
+    let mut joins = false;
+    for (dim, &size) in shape.iter().enumerate() {
+        let is_folded = dims.contains(&dim);
+        match sizes.last_mut() {
+            Some(last) if joins && is_folded && last.saturating_mul(size) <= ONE_KERNEL => *last *= size,
+            _ => {
+                if is_folded {
+                    folded.push(sizes.len());
+                }
+                sizes.push(size);
+            }
+        }
+        joins = is_folded;
+    }
+    (sizes, folded)
+}
+
 fn on_device(op: &str, which: Fold, x: &Tensor, dims: &[usize], target: &[usize], dtype: DType) -> Result<Tensor> {
     let device = x.device();
     if x.numel() == 0 || target.contains(&0) {
@@ -76,8 +100,14 @@ fn on_device(op: &str, which: Fold, x: &Tensor, dims: &[usize], target: &[usize]
         _ => x.clone(),
     };
     let count: usize = dims.iter().map(|&dim| x.size(dim)).product();
+    let (input, dims) = if input.is_contiguous() {
+        let (sizes, folded) = merged(&input.shape(), dims);
+        (input.reshaped(&sizes)?, folded)
+    } else {
+        (input, dims.to_vec())
+    };
     let store = device_view::bool_store(device)?;
-    let work = Work { which, kind: input.kind(), dims: dims.to_vec(), count: count as f64, store };
+    let work = Work { which, kind: input.kind(), dims, count: count as f64, store };
     let shape = device_view::stored_shape(target);
     let integer = device_view::stored_as(DType::I64, device)?;
     let found = match which {
@@ -89,7 +119,9 @@ fn on_device(op: &str, which: Fold, x: &Tensor, dims: &[usize], target: &[usize]
     let out = Tensor::compute(op, &[&input], found, move |mut values| {
         let value = values.swap_remove(0);
         let value = match which {
-            Fold::CountNonzero => work.chain(Dispatch::bool_into_int(value, integer.into()), Dispatch::int_sum_dim),
+            Fold::CountNonzero => {
+                work.chain(Kind::Int, Dispatch::bool_into_int(value, integer.into()), Dispatch::int_sum_dim)
+            }
             _ => work.run(value),
         };
         prim::reshape(kind, value, shape)
@@ -109,12 +141,12 @@ struct Work {
 type Along = fn(DispatchTensor, usize) -> DispatchTensor;
 
 impl Work {
-    fn chain(&self, value: DispatchTensor, along: Along) -> DispatchTensor {
-        self.dims.iter().fold(value, |value, &dim| along(value, dim))
+    fn chain(&self, kind: Kind, value: DispatchTensor, along: Along) -> DispatchTensor {
+        self.dims.iter().fold(value, |value, &dim| prim::along(kind, value, dim, along))
     }
 
     fn either(&self, value: DispatchTensor, float: Along, int: Along) -> DispatchTensor {
-        self.chain(value, if self.kind == Kind::Int { int } else { float })
+        self.chain(self.kind, value, if self.kind == Kind::Int { int } else { float })
     }
 
     fn sum(&self, value: DispatchTensor) -> DispatchTensor {
@@ -132,8 +164,8 @@ impl Work {
             Fold::Mean => Dispatch::float_div_scalar(self.sum(value), BurnScalar::Float(self.count)),
             Fold::Max => self.either(value, Dispatch::float_max_dim, Dispatch::int_max_dim),
             Fold::Min => self.either(value, Dispatch::float_min_dim, Dispatch::int_min_dim),
-            Fold::Any => self.chain(value, Dispatch::bool_any_dim),
-            Fold::All => self.chain(value, Dispatch::bool_all_dim),
+            Fold::Any => self.chain(Kind::Bool, value, Dispatch::bool_any_dim),
+            Fold::All => self.chain(Kind::Bool, value, Dispatch::bool_all_dim),
             Fold::Var { correction, root } => {
                 let mean = Dispatch::float_div_scalar(self.sum(value.clone()), BurnScalar::Float(self.count));
                 let apart = Dispatch::float_sub(value, mean);
@@ -149,8 +181,8 @@ impl Work {
     fn norm(&self, size: DispatchTensor, p: f64) -> DispatchTensor {
         let power = |value, p: f64| Dispatch::float_powf_scalar(value, BurnScalar::Float(p));
         match p {
-            f64::INFINITY => self.chain(size, Dispatch::float_max_dim),
-            f64::NEG_INFINITY => self.chain(size, Dispatch::float_min_dim),
+            f64::INFINITY => self.chain(Kind::Float, size, Dispatch::float_max_dim),
+            f64::NEG_INFINITY => self.chain(Kind::Float, size, Dispatch::float_min_dim),
             0.0 => self.sum(power(Dispatch::float_sign(size), 2.0)),
             1.0 => self.sum(size),
             2.0 => Dispatch::float_sqrt(self.sum(Dispatch::float_mul(size.clone(), size))),

@@ -91,3 +91,37 @@ pub fn put_flat(kind: Kind, tensor: DispatchTensor, indices: DispatchTensor, val
         }
     }
 }
+
+/// The value with `dim` in the middle of three dimensions, where it has more than three, and its place there. cubek 0.3
+/// mixes up the elements of some permuted layouts when it reduces four or more: it takes axes for contiguous that stand
+/// at the same place of two sorted lists, also where the heads of the lists differ.
+pub fn in_three(kind: Kind, value: DispatchTensor, dim: usize) -> (DispatchTensor, usize) {
+    let shape = value.shape();
+    let sizes = shape.as_slice();
+    if sizes.len() <= 3 {
+        return (value, dim);
+    }
+    let before: usize = sizes.iter().take(dim).product();
+    let after: usize = sizes.iter().skip(dim + 1).product();
+    let size = sizes.get(dim).copied().unwrap_or(1);
+    (reshape(kind, value, Shape::from([before, size, after])), 1)
+}
+
+/// `reduce(value, dim)`, a result of the same kind with size 1 at `dim`, for any rank and layout.
+pub fn along(
+    kind: Kind,
+    value: DispatchTensor,
+    dim: usize,
+    reduce: impl FnOnce(DispatchTensor, usize) -> DispatchTensor,
+) -> DispatchTensor {
+    let mut kept = value.shape().as_slice().to_vec();
+    let (value, place) = in_three(kind, value, dim);
+    let out = reduce(value, place);
+    if kept.len() <= 3 {
+        return out;
+    }
+    if let Some(size) = kept.get_mut(dim) {
+        *size = 1;
+    }
+    reshape(kind, out, Shape::from(kept))
+}
