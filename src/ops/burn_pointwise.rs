@@ -25,6 +25,41 @@ pub fn binary(op: Binary, dtype: DType, values: [DispatchTensor; 2], device: Dev
     })
 }
 
+/// `op(x, number)` of floats, or `op(number, x)` with `left`; None where burn wants a tensor for the number.
+pub fn binary_number(op: Binary, x: DispatchTensor, number: f64, left: bool) -> Result<Option<DispatchTensor>> {
+    let number = Scalar::Float(number);
+    guard::run("pointwise", || {
+        Some(match (op, left) {
+            (Binary::Add, _) => Dispatch::float_add_scalar(x, number),
+            (Binary::Mul, _) => Dispatch::float_mul_scalar(x, number),
+            (Binary::Sub, false) => Dispatch::float_sub_scalar(x, number),
+            (Binary::Sub, true) => Dispatch::float_add_scalar(Dispatch::float_neg(x), number),
+            (Binary::Div, false) => Dispatch::float_div_scalar(x, number),
+            _ => return None,
+        })
+    })
+}
+
+/// The answers of a comparison of floats with a number; with `left` the number is the first operand.
+pub fn compare_number(
+    op: Compare,
+    x: DispatchTensor,
+    number: f64,
+    left: bool,
+    device: Device,
+) -> Result<DispatchTensor> {
+    let store = bool_store(device)?;
+    let number = Scalar::Float(number);
+    guard::run("compare", || match (op, left) {
+        (Compare::Eq, _) => Dispatch::float_equal_elem(x, number, store),
+        (Compare::Ne, _) => Dispatch::float_not_equal_elem(x, number, store),
+        (Compare::Lt, false) | (Compare::Gt, true) => Dispatch::float_lower_elem(x, number, store),
+        (Compare::Le, false) | (Compare::Ge, true) => Dispatch::float_lower_equal_elem(x, number, store),
+        (Compare::Gt, false) | (Compare::Lt, true) => Dispatch::float_greater_elem(x, number, store),
+        (Compare::Ge, false) | (Compare::Le, true) => Dispatch::float_greater_equal_elem(x, number, store),
+    })
+}
+
 fn bools(op: Binary, a: DispatchTensor, b: DispatchTensor) -> Option<DispatchTensor> {
     Some(match op {
         Binary::Add | Binary::Or | Binary::Max | Binary::Fmax => Dispatch::bool_or(a, b),

@@ -1,7 +1,7 @@
 //! Comparisons: booleans from pairs of elements, without gradients.
 
 use super::burn_pointwise as burn;
-use super::pointwise::{Arg, Call, common_type, evaluate};
+use super::pointwise::{Arg, Call, beside_number, common_type, evaluate};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernels::binary::{self as kernel, Compare, Places};
@@ -9,6 +9,10 @@ use crate::tensor::Tensor;
 
 fn compare(op: Compare, name: &'static str, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let dtype = common_type([a, b]);
+    if let Some((x, number, left)) = beside_number(a, b, dtype) {
+        let answers = burn::compare_number(op, x.prim()?, number, left, x.device())?;
+        return Tensor::from_prim_shaped(answers, DType::Bool, x.device(), &x.shape());
+    }
     evaluate(
         Call { name, args: [a, b], dtypes: [dtype; 2], out: DType::Bool, into: None },
         |shape, out, [a, b]| kernel::compare(op, name, dtype, Places { shape, out, a, b }),

@@ -368,6 +368,18 @@ fn readable(tensor: &Tensor, dtype: DType, into: Option<&Tensor>) -> Result<Core
     Ok(tensor.copied()?.core().clone())
 }
 
+/// A GPU's float32 tensor beside a number, and whether the number comes first. burn takes such a number as it is and
+/// fuses the op; a tensor for it would be a kernel of its own.
+pub fn beside_number<'a>(a: Arg<'a>, b: Arg<'a>, dtype: DType) -> Option<(&'a Tensor, f64, bool)> {
+    let (x, number, left) = match (a, b) {
+        (Arg::Tensor(x), Arg::Scalar(number)) => (x, number, false),
+        (Arg::Scalar(number), Arg::Tensor(x)) => (x, number, true),
+        _ => return None,
+    };
+    let fits = dtype == DType::F32 && x.dtype() == DType::F32 && !x.device().is_cpu() && x.numel() > 0;
+    fits.then(|| (x, number.as_f64(), left))
+}
+
 fn on_gpu<const N: usize>(
     call: Call<'_, N>,
     device: Device,

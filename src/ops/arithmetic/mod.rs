@@ -5,7 +5,7 @@ mod functions;
 use super::burn_pointwise as burn;
 use super::compare;
 use super::operand::Scalar;
-use super::pointwise::{Arg, Call, Pair, alike, common_type, evaluate, float_type};
+use super::pointwise::{Arg, Call, Pair, alike, beside_number, common_type, evaluate, float_type};
 use super::select::select;
 use super::unary;
 use crate::autograd::Context;
@@ -36,6 +36,15 @@ pub fn raw(
     let divides = matches!(op, Binary::FloorDiv | Binary::TruncDiv | Binary::Remainder | Binary::Fmod);
     if divides && dtype.is_int() && matches!(b, Arg::Scalar(number) if number.is_zero()) && !on_cpu() {
         return error::runtime("ZeroDivisionError");
+    }
+    if let Some((x, number, left)) = beside_number(a, b, dtype)
+        && let Some(value) = burn::binary_number(op, x.prim()?, number, left)?
+    {
+        let out = Tensor::from_prim_shaped(value, dtype, x.device(), &x.shape())?;
+        return match target {
+            None => Ok(out),
+            Some(target) => target.write(&out).map(|()| target.clone()),
+        };
     }
     evaluate(
         Call { name, args: [a, b], dtypes: [dtype; 2], out: dtype, into: target },
