@@ -1,14 +1,13 @@
 //! Devices: `cpu` is burn's Flex backend, `wgpu:n` the n-th adapter through burn's wgpu backend with fusion.
 
-use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use burn_dispatch::devices::{CubeDevice, FlexDevice, RuntimeId, WgpuDevice, WgpuDeviceKind};
 use burn_dispatch::{Dispatch, DispatchDevice};
 use cubecl_environment::config::RuntimeConfig;
-use cubecl_environment::persistence::CacheConfig;
 use cubecl_runtime::config::CubeClRuntimeConfig;
+use cubecl_runtime::config::autotune::AutotuneLevel;
 use pyo3::prelude::*;
 
 use crate::error::{self, Result};
@@ -41,20 +40,17 @@ pub fn is_forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
-/// Where compiled kernels and tuning results are kept: the user's cache, never the working directory.
-fn cache_directory() -> Option<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let root = from("XDG_CACHE_HOME")
-        .or_else(|| from("LOCALAPPDATA"))
-        .or_else(|| from("HOME").map(|home| home.join(".cache")))?;
-    Some(root.join("pyburn").join("gpu"))
-}
-
-/// Settles cubecl's configuration before it starts; a cubecl.toml or environment variable of the user still counts.
-fn configure() {
+/// Makes tuning short on software drivers, where compiling and timing the candidates takes longer than the best of them
+/// could save: wide size classes and one sample each. What a cubecl.toml or the environment says stands.
+fn tune_briefly() {
     let mut config = CubeClRuntimeConfig::from_current_dir().override_from_env();
-    if let (CacheConfig::Target, Some(directory)) = (&config.environment.path, cache_directory()) {
-        config.environment.path = CacheConfig::Directory(directory);
+    if std::env::var_os("CUBECL_AUTOTUNE_LEVEL").is_none() && matches!(config.autotune.level, AutotuneLevel::Balanced) {
+        config.autotune.level = AutotuneLevel::Minimal;
+    }
+    if matches!(config.autotune.level, AutotuneLevel::Minimal) {
+        config.autotune.bench.min_samples = 1;
+        config.autotune.bench.max_samples = 1;
+        config.autotune.bench.short_circuit_samples = 1;
     }
     // False when somebody was first, whose choice then stands.
     CubeClRuntimeConfig::try_set(config);
@@ -63,8 +59,6 @@ fn configure() {
 /// The adapters of this machine, real GPUs first.
 fn adapters() -> &'static [Adapter] {
     ADAPTERS.get_or_init(|| {
-        // A configuration that cannot be read leaves cubecl's own.
-        drop(guard::run("devices", configure));
         let found = guard::run("devices", || Dispatch::enumerate_cube(RuntimeId::Wgpu));
         let mut list: Vec<(u8, Adapter)> = found
             .unwrap_or_default()
@@ -85,6 +79,10 @@ fn adapters() -> &'static [Adapter] {
             })
             .collect();
         list.sort_by_key(|(rank, _)| *rank);
+        if list.first().is_some_and(|(_, adapter)| adapter.software) {
+            // A configuration that cannot be read leaves cubecl's own.
+            drop(guard::run("devices", tune_briefly));
+        }
         list.into_iter().map(|(_, adapter)| adapter).collect()
     })
 }

@@ -11,5 +11,3 @@ if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
     export XDG_RUNTIME_DIR="${XDG_CACHE_HOME:-$HOME/.cache}/pyburn/runtime"
     mkdir -p -m 700 "$XDG_RUNTIME_DIR"
 fi
-# On a software driver tuning takes longer than all the work it could save.
-export CUBECL_AUTOTUNE_LEVEL="${CUBECL_AUTOTUNE_LEVEL:-minimal}"
