@@ -38,19 +38,34 @@ class _TensorType(type):
 _native_type = Tensor.type
 
 
+def _place(self: Tensor, name: str) -> Tensor:
+    """This tensor on the device that the full name of a type stands for."""
+    if ".cuda." in name:
+        return self.cuda()
+    if ".wgpu." in name:
+        return self.to("wgpu") if self.is_cpu else self
+    return self.cpu()
+
+
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """This tensor in another dtype, which may be named by one of the types below; without one, the type's name.
+
+    A type, unlike a dtype, stands for a device too: the plain ones for the CPU.
 
     Example:
         >>> import pyburn
         >>> pyburn.ones(1).type(pyburn.LongTensor)
         tensor([1])
     """
+    if dtype is None:
+        return _native_type(self)
+    if isinstance(dtype, str):
+        return _native_type(_place(self, dtype), dtype)
     if isinstance(dtype, _TensorType):
-        dtype = dtype.dtype
-    elif isinstance(dtype, type) and (dtype.__module__ or "").startswith("pyburn.cuda"):
-        raise TypeError(f"type torch.cuda.{dtype.__name__} not available. Torch not compiled with CUDA enabled.")
-    return _native_type(self) if dtype is None else _native_type(self, dtype)
+        return _native_type(self.cpu(), dtype.dtype)
+    if isinstance(dtype, type) and dtype.__module__.startswith("pyburn.cuda"):
+        return _native_type(self.cuda(), getattr(dtype, "dtype", None))
+    return _native_type(self, dtype)
 
 
 setattr(Tensor, "type", _type)  # noqa: B010
