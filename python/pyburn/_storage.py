@@ -102,7 +102,7 @@ class TypedStorage(UntypedStorage):
         return self
 
     def clone(self) -> TypedStorage:
-        """A copy."""
+        """A copy of the elements."""
         return TypedStorage(self._tensor._whole_storage().clone())
 
     def cpu(self) -> TypedStorage:

@@ -14,15 +14,15 @@ def is_available() -> bool:
 
 
 def is_built() -> bool:
-    """False."""
+    """False: there is no Metal through MPS here."""
     return False
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """False."""
+    """False: there is no Metal through MPS here."""
     return False
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """False."""
+    """False: there is no Metal through MPS here."""
     return False

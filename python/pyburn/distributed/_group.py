@@ -183,17 +183,17 @@ def is_gloo_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """False."""
+    """False: there is no such library here."""
     return False
 
 
 def is_ucc_available() -> bool:
-    """False."""
+    """False: there is no such library here."""
     return False
 
 
 def is_xccl_available() -> bool:
-    """False."""
+    """False: there is no such library here."""
     return False
 
 

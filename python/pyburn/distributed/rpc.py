@@ -16,7 +16,7 @@ WorkerInfo = absent_class("distributed.rpc.WorkerInfo", *_WHY)
 
 
 def is_available() -> bool:
-    """False.
+    """False: there are no other processes to call.
 
     Example:
         >>> is_available()

@@ -226,10 +226,12 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The values that the transform takes."""
         return _widened(constraints.real, self._event_dim)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The values that the transform gives."""
         return _widened(constraints.real, self._event_dim)
 
     def __eq__(self, other: object) -> bool:
@@ -427,10 +429,12 @@ class CatTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The values that the transform takes."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The values that the transform gives."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
     def _pieces(self, value: Tensor) -> Any:
@@ -470,10 +474,12 @@ class StackTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The values that the transform takes."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The values that the transform gives."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
     def _slices(self, value: Tensor) -> Any:
@@ -508,6 +514,7 @@ class CumulativeDistributionTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The values that the transform takes."""
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:

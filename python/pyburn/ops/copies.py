@@ -54,7 +54,7 @@ def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tens
 
 
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy.
+    """A copy of the tensor.
 
     Example:
         >>> import pyburn

@@ -74,7 +74,7 @@ class SparseTensor(Tensor):
         return self._with(self._stored.detach())
 
     def clone(self, *, memory_format: Any = None) -> Any:
-        """A copy."""
+        """A copy of the values at the same places."""
         return self._with(self._stored.clone())
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
@@ -435,7 +435,7 @@ class SparseCsrTensor(SparseTensor):
         return self._stored
 
     def to_sparse_csr(self, dense_dim: int | None = None) -> Any:
-        """Itself."""
+        """This tensor itself."""
         return self
 
     def __mul__(self, other: Any) -> Any:
