@@ -356,10 +356,12 @@ impl PyDType {
         self.0.size()
     }
 
+    /// The dtype of the real and imaginary parts.
     fn to_real<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
         object(py, self.0.real())
     }
 
+    /// The complex dtype whose parts are of this one.
     fn to_complex<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
         object(py, self.0.complex())
     }

@@ -187,6 +187,7 @@ impl PyNode {
         node.clone()
     }
 
+    /// The name of the operation that recorded this node.
     fn name(&self) -> String {
         self.0.node.name.to_string()
     }

@@ -449,11 +449,13 @@ impl PyTensor {
         }
     }
 
+    /// The exponentials of the elements along `dim`, divided by their sum.
     #[pyo3(signature = (dim, dtype=None))]
     fn softmax(&self, dim: isize, dtype: Option<DTypeArg>) -> Result<Tensor> {
         softmax_in(&self.tensor, "softmax", dim, dtype, false)
     }
 
+    /// The logarithm of the softmax along `dim`.
     #[pyo3(signature = (dim, dtype=None))]
     fn log_softmax(&self, dim: isize, dtype: Option<DTypeArg>) -> Result<Tensor> {
         softmax_in(&self.tensor, "log_softmax", dim, dtype, true)

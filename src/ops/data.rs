@@ -380,6 +380,7 @@ impl PyTensor {
         truth(&self.tensor)
     }
 
+    /// Whether the one element is not zero.
     fn is_nonzero(&self) -> Result<bool> {
         truth(&self.tensor)
     }

@@ -50,6 +50,7 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// This tensor, which has the values of `src` now.
     #[pyo3(signature = (src, non_blocking=false))]
     fn copy_<'py>(slf: Bound<'py, Self>, src: Operand, non_blocking: bool) -> Own<'py> {
         let _ = non_blocking;
@@ -60,6 +61,7 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// This tensor, all of whose elements are `value` now.
     fn fill_<'py>(slf: Bound<'py, Self>, value: Operand) -> Own<'py> {
         match value {
             Operand::Scalar(value) => fill(&slf.get().tensor, value)?,
@@ -68,6 +70,7 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// This tensor, all of whose elements are zero now.
     fn zero_<'py>(slf: Bound<'py, Self>) -> Own<'py> {
         fill(&slf.get().tensor, Scalar::Int(0))?;
         Ok(slf)

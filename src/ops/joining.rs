@@ -224,6 +224,7 @@ impl PyTensor {
         pad_constant(&self.tensor, &pads, value)
     }
 
+    /// This tensor, whose two dimensions have changed places.
     fn transpose_<'py>(slf: Bound<'py, Self>, dim0: isize, dim1: isize) -> Own<'py> {
         let rank = slf.get().tensor.rank();
         let (a, b) = (wrap_dim("transpose_", dim0, rank)?, wrap_dim("transpose_", dim1, rank)?);
@@ -231,6 +232,7 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// This matrix, transposed.
     fn t_<'py>(slf: Bound<'py, Self>) -> Own<'py> {
         if slf.get().tensor.rank() > 2 {
             error::runtime("t_: expects a tensor with <= 2 dimensions")?;
@@ -239,12 +241,14 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// This tensor with a new dimension of size 1.
     fn unsqueeze_<'py>(slf: Bound<'py, Self>, dim: isize) -> Own<'py> {
         let dim = wrap_dim("unsqueeze_", dim, slf.get().tensor.rank() + 1)?;
         restride("unsqueeze_", &slf.get().tensor, |x| movement::unsqueeze(x, dim))?;
         Ok(slf)
     }
 
+    /// This tensor without its dimensions of size 1.
     #[pyo3(signature = (dim=None))]
     fn squeeze_<'py>(slf: Bound<'py, Self>, dim: Option<super::views::DimArg>) -> Own<'py> {
         let rank = slf.get().tensor.rank();

@@ -14,13 +14,15 @@ use crate::tensor::class::PyTensor;
 type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 
 macro_rules! unary_methods {
-    ($($name:ident = $op:ident;)+) => { paste! {
+    ($($(#[$doc:meta])+ $name:ident = $op:ident;)+) => { paste! {
         #[pymethods]
         impl PyTensor {
-            $(fn $name(&self) -> Result<Tensor> {
+            $($(#[$doc])+
+            fn $name(&self) -> Result<Tensor> {
                 unary::$name(&self.tensor)
             }
 
+            #[doc = concat!("This tensor, into which the result of `", stringify!($name), "` was written.")]
             fn [<$name _>]<'py>(slf: Bound<'py, Self>) -> Own<'py> {
                 update::unary(concat!(stringify!($name), "_"), &slf.get().tensor, Unary::$op, unary::$name)?;
                 Ok(slf)
@@ -30,54 +32,94 @@ macro_rules! unary_methods {
 }
 
 unary_methods! {
+    /// The negative of each element.
     neg = Neg;
+    /// The absolute value of each element.
     abs = Abs;
+    /// The sign of each element: -1, 0 or 1.
     sign = Sign;
+    /// The square of each element.
     square = Square;
+    /// The square root of each element.
     sqrt = Sqrt;
+    /// One over the square root of each element.
     rsqrt = Rsqrt;
+    /// One over each element.
     reciprocal = Reciprocal;
+    /// The least integer that is not below each element.
     ceil = Ceil;
+    /// The greatest integer that is not above each element.
     floor = Floor;
+    /// Each element without its fraction.
     trunc = Trunc;
+    /// The fraction of each element.
     frac = Frac;
+    /// The exponential of each element.
     exp = Exp;
+    /// Two to the power of each element.
     exp2 = Exp2;
+    /// The exponential of each element minus one, exact near zero.
     expm1 = Expm1;
+    /// The natural logarithm of each element.
     log = Log;
+    /// The logarithm to base 2 of each element.
     log2 = Log2;
+    /// The logarithm to base 10 of each element.
     log10 = Log10;
+    /// The logarithm of one plus each element, exact near zero.
     log1p = Log1p;
+    /// The sine of each element.
     sin = Sin;
+    /// The cosine of each element.
     cos = Cos;
+    /// The tangent of each element.
     tan = Tan;
+    /// The angle whose sine each element is.
     asin = Asin;
+    /// The angle whose cosine each element is.
     acos = Acos;
+    /// The angle whose tangent each element is.
     atan = Atan;
+    /// The hyperbolic sine of each element.
     sinh = Sinh;
+    /// The hyperbolic cosine of each element.
     cosh = Cosh;
+    /// The hyperbolic tangent of each element.
     tanh = Tanh;
+    /// The inverse hyperbolic sine of each element.
     asinh = Asinh;
+    /// The inverse hyperbolic cosine of each element.
     acosh = Acosh;
+    /// The inverse hyperbolic tangent of each element.
     atanh = Atanh;
+    /// The error function of each element.
     erf = Erf;
+    /// One minus the error function of each element.
     erfc = Erfc;
+    /// The inverse of the error function of each element.
     erfinv = Erfinv;
+    /// The logarithm of the absolute gamma function of each element.
     lgamma = Lgamma;
+    /// The derivative of lgamma at each element.
     digamma = Digamma;
+    /// The sine of pi times each element, divided by that; 1 at zero.
     sinc = Sinc;
+    /// One over one plus the exponential of the negative of each element.
     sigmoid = Sigmoid;
+    /// Each element, or zero where it is negative.
     relu = Relu;
 }
 
 macro_rules! binary_methods {
-    ($($name:ident => $compute:ident;)+) => { paste! {
+    ($($(#[$doc:meta])+ $name:ident => $compute:ident;)+) => { paste! {
         #[pymethods]
         impl PyTensor {
-            $(fn $name(&self, other: Operand) -> Result<Tensor> {
+            $($(#[$doc])+
+            fn $name(&self, other: Operand) -> Result<Tensor> {
                 arithmetic::$compute(Arg::Tensor(&self.tensor), Arg::from(&other))
             }
 
+            #[doc = concat!("This tensor, into which the result of `", stringify!($name), "` was written.")]
             fn [<$name _>]<'py>(slf: Bound<'py, Self>, other: Operand) -> Own<'py> {
                 update::$name(&slf.get().tensor, Arg::from(&other))?;
                 Ok(slf)
@@ -87,22 +129,32 @@ macro_rules! binary_methods {
 }
 
 binary_methods! {
+    /// The products of elements.
     mul => mul_args;
+    /// The quotients of elements, rounded down.
     floor_divide => floor_divide_args;
+    /// The remainders of elements, with the sign of the divisor.
     remainder => remainder_args;
+    /// The remainders of elements, with the sign of the dividend.
     fmod => fmod_args;
+    /// The angles of the points (other, self).
     atan2 => atan2_args;
+    /// The lengths of the vectors (self, other).
     hypot => hypot_args;
+    /// The magnitudes of this tensor with the signs of `other`.
     copysign => copysign_args;
+    /// The next number after each element in the direction of `other`.
     nextafter => nextafter_args;
+    /// Elements times the logarithm of `other`, and 0 where they are 0.
     xlogy => xlogy_args;
 }
 
 macro_rules! pure_methods {
-    ($($name:ident => $compute:path;)+) => {
+    ($($(#[$doc:meta])+ $name:ident => $compute:path;)+) => {
         #[pymethods]
         impl PyTensor {
-            $(fn $name(&self, other: Operand) -> Result<Tensor> {
+            $($(#[$doc])+
+            fn $name(&self, other: Operand) -> Result<Tensor> {
                 $compute(Arg::Tensor(&self.tensor), Arg::from(&other))
             })+
         }
@@ -110,28 +162,51 @@ macro_rules! pure_methods {
 }
 
 pure_methods! {
+    /// The larger of each pair of elements; NaN where one is NaN.
     maximum => arithmetic::maximum_args;
+    /// The smaller of each pair of elements; NaN where one is NaN.
     minimum => arithmetic::minimum_args;
+    /// The larger of each pair of elements; the other one where one is NaN.
     fmax => arithmetic::fmax_args;
+    /// The smaller of each pair of elements; the other one where one is NaN.
     fmin => arithmetic::fmin_args;
+    /// The logarithm of the sum of the exponentials of two elements.
     logaddexp => arithmetic::logaddexp_args;
+    /// The same for base 2.
     logaddexp2 => arithmetic::logaddexp2_args;
+    /// Elements times the logarithm of one plus `other`.
     _xlog1py => arithmetic::xlog1py_args;
+    /// The bits that both elements have.
     bitwise_and => bitwise::bitwise_and;
+    /// The bits that one of the elements has.
     bitwise_or => bitwise::bitwise_or;
+    /// The bits that exactly one of the elements has.
     bitwise_xor => bitwise::bitwise_xor;
+    /// The bits of each element, moved left by `other`.
     bitwise_left_shift => bitwise::bitwise_left_shift;
+    /// The bits of each element, moved right by `other`.
     bitwise_right_shift => bitwise::bitwise_right_shift;
+    /// The greatest common divisors of elements.
     gcd => bitwise::gcd;
+    /// The least common multiples of elements.
     lcm => bitwise::lcm;
+    /// Whether both elements are true.
     logical_and => bitwise::logical_and;
+    /// Whether one of the elements is true.
     logical_or => bitwise::logical_or;
+    /// Whether exactly one of the elements is true.
     logical_xor => bitwise::logical_xor;
+    /// Whether elements are equal.
     eq => compare::eq;
+    /// Whether elements differ.
     ne => compare::ne;
+    /// Whether elements are below those of `other`.
     lt => compare::lt;
+    /// Whether elements are not above those of `other`.
     le => compare::le;
+    /// Whether elements are above those of `other`.
     gt => compare::gt;
+    /// Whether elements are not below those of `other`.
     ge => compare::ge;
 }
 
@@ -149,22 +224,26 @@ fn divided(a: Arg<'_>, b: Arg<'_>, mode: Option<&str>) -> Result<Tensor> {
 
 #[pymethods]
 impl PyTensor {
+    /// `self + alpha * other`.
     #[pyo3(signature = (other, *, alpha=None))]
     fn add(&self, other: Operand, alpha: Option<Scalar>) -> Result<Tensor> {
         arithmetic::add_alpha(Arg::Tensor(&self.tensor), Arg::from(&other), alpha)
     }
 
+    /// This tensor, to which `alpha * other` was added.
     #[pyo3(signature = (other, *, alpha=None))]
     fn add_<'py>(slf: Bound<'py, Self>, other: Operand, alpha: Option<Scalar>) -> Own<'py> {
         update::add_alpha(&slf.get().tensor, Arg::from(&other), alpha)?;
         Ok(slf)
     }
 
+    /// `self - alpha * other`.
     #[pyo3(signature = (other, *, alpha=None))]
     fn sub(&self, other: Operand, alpha: Option<Scalar>) -> Result<Tensor> {
         arithmetic::sub_alpha(Arg::Tensor(&self.tensor), Arg::from(&other), alpha)
     }
 
+    /// This tensor, from which `alpha * other` was subtracted.
     #[pyo3(signature = (other, *, alpha=None))]
     fn sub_<'py>(slf: Bound<'py, Self>, other: Operand, alpha: Option<Scalar>) -> Own<'py> {
         update::sub_alpha(&slf.get().tensor, Arg::from(&other), alpha)?;
@@ -177,11 +256,13 @@ impl PyTensor {
         arithmetic::sub_alpha(Arg::from(&other), Arg::Tensor(&self.tensor), alpha)
     }
 
+    /// The quotients of elements, exact or rounded by `rounding_mode`.
     #[pyo3(signature = (other, *, rounding_mode=None))]
     fn div(&self, other: Operand, rounding_mode: Option<&str>) -> Result<Tensor> {
         divided(Arg::Tensor(&self.tensor), Arg::from(&other), rounding_mode)
     }
 
+    /// This tensor, divided by `other`.
     #[pyo3(signature = (other, *, rounding_mode=None))]
     fn div_<'py>(slf: Bound<'py, Self>, other: Operand, rounding_mode: Option<&str>) -> Own<'py> {
         let (target, other) = (&slf.get().tensor, Arg::from(&other));
@@ -194,37 +275,45 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// Each element to the power of `exponent`.
     fn pow(&self, exponent: Operand) -> Result<Tensor> {
         arithmetic::pow_args(Arg::Tensor(&self.tensor), Arg::from(&exponent))
     }
 
+    /// This tensor, raised to the power of `exponent`.
     fn pow_<'py>(slf: Bound<'py, Self>, exponent: Operand) -> Own<'py> {
         update::pow(&slf.get().tensor, Arg::from(&exponent))?;
         Ok(slf)
     }
 
+    /// 0 for negative elements, 1 for positive ones, `values` for zeros.
     fn heaviside(&self, values: Tensor) -> Result<Tensor> {
         arithmetic::heaviside_args(Arg::Tensor(&self.tensor), Arg::Tensor(&values))
     }
 
+    /// This tensor, into which the result of `heaviside` was written.
     fn heaviside_<'py>(slf: Bound<'py, Self>, values: Tensor) -> Own<'py> {
         update::heaviside(&slf.get().tensor, Arg::Tensor(&values))?;
         Ok(slf)
     }
 
+    /// Each element rounded to `decimals` places, halves to even.
     #[pyo3(signature = (*, decimals=0))]
     fn round(&self, decimals: i32) -> Result<Tensor> {
         unary::round_to(&self.tensor, decimals)
     }
 
+    /// The derivative of order `n` of the digamma function at each element.
     fn polygamma(&self, n: u32) -> Result<Tensor> {
         unary::polygamma(n, &self.tensor)
     }
 
+    /// Whether each element is false.
     fn logical_not(&self) -> Result<Tensor> {
         bitwise::logical_not(&self.tensor)
     }
 
+    /// The bits that each element has not.
     fn bitwise_not(&self) -> Result<Tensor> {
         bitwise::bitwise_not(&self.tensor)
     }
@@ -245,6 +334,7 @@ impl PyTensor {
         unary::frexp(&self.tensor)
     }
 
+    /// Each element, or the bound that it is beyond.
     #[pyo3(signature = (min=None, max=None))]
     fn clamp(&self, min: Option<Operand>, max: Option<Operand>) -> Result<Tensor> {
         select::clamp(&self.tensor, min.as_ref().map(Arg::from), max.as_ref().map(Arg::from))

@@ -129,11 +129,13 @@ impl PyTensor {
         Ok(movement::reshape(&self.tensor, &shape)?)
     }
 
+    /// A view of this tensor in the shape of another.
     fn view_as(&self, other: Tensor) -> Result<Tensor> {
         let sizes: Vec<isize> = other.shape().iter().map(|&size| size as isize).collect();
         movement::view(&self.tensor, &movement::infer_shape("view_as", &sizes, self.tensor.numel())?)
     }
 
+    /// This tensor in the shape of another, a view where that is possible.
     fn reshape_as(&self, other: Tensor) -> Result<Tensor> {
         let sizes: Vec<isize> = other.shape().iter().map(|&size| size as isize).collect();
         movement::reshape(&self.tensor, &movement::infer_shape("reshape_as", &sizes, self.tensor.numel())?)
@@ -179,6 +181,7 @@ impl PyTensor {
         Ok(movement::expand(&self.tensor, &sizes)?)
     }
 
+    /// A view of this tensor, repeated to the shape of another.
     fn expand_as(&self, other: Tensor) -> Result<Tensor> {
         movement::expand(&self.tensor, &other.shape())
     }

@@ -49,6 +49,7 @@ impl PyTensor {
         self.tensor.rank()
     }
 
+    /// Whether the elements are in the CPU's memory.
     #[getter]
     fn is_cpu(&self) -> bool {
         self.tensor.device().is_cpu()
@@ -60,26 +61,31 @@ impl PyTensor {
         false
     }
 
+    /// False: a GPU is reached through wgpu, never through MPS.
     #[getter]
     fn is_mps(&self) -> bool {
         false
     }
 
+    /// False: every tensor has elements.
     #[getter]
     fn is_meta(&self) -> bool {
         false
     }
 
+    /// False: this tensor is dense.
     #[getter]
     fn is_sparse(&self) -> bool {
         false
     }
 
+    /// False: there are no quantized tensors.
     #[getter]
     fn is_quantized(&self) -> bool {
         false
     }
 
+    /// False: there are no nested tensors.
     #[getter]
     fn is_nested(&self) -> bool {
         false

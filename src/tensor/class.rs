@@ -14,6 +14,7 @@ use crate::dtype::{DTypeArg, PyDType, default_dtype, object};
 use crate::error::{self, Result};
 use crate::ops::{creation, movement};
 
+/// An array of numbers of any shape, dtype and device, which remembers how it was computed.
 #[pyclass(name = "Tensor", module = "pyburn", subclass, weakref, dict, frozen)]
 pub struct PyTensor {
     pub tensor: Tensor,
@@ -190,16 +191,19 @@ impl PyTensor {
         drop(taken);
     }
 
+    /// The type of the elements.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
         object(py, self.tensor.dtype())
     }
 
+    /// Where the elements are.
     #[getter]
     fn device(&self) -> PyDevice {
         PyDevice(self.tensor.device())
     }
 
+    /// The sizes of all dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         size_object(py, &self.tensor.shape())
@@ -221,6 +225,7 @@ impl PyTensor {
         }
     }
 
+    /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> usize {
         self.tensor.rank()
@@ -236,6 +241,7 @@ impl PyTensor {
         self.tensor.numel()
     }
 
+    /// How many elements apart neighbours along each dimension, or along one, lie in memory.
     #[pyo3(signature = (dim=None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         let geometry = self.tensor.geometry();
@@ -251,6 +257,7 @@ impl PyTensor {
         }
     }
 
+    /// Where in its storage the first element lies.
     fn storage_offset(&self) -> usize {
         self.tensor.geometry().offset
     }
@@ -266,18 +273,22 @@ impl PyTensor {
         self.tensor.core().storage.address()
     }
 
+    /// The number of bytes of an element.
     fn element_size(&self) -> usize {
         self.tensor.dtype().size()
     }
 
+    /// Whether the elements are floating-point numbers.
     fn is_floating_point(&self) -> bool {
         self.tensor.dtype().is_float()
     }
 
+    /// Whether the elements are complex numbers.
     fn is_complex(&self) -> bool {
         self.tensor.dtype().is_complex()
     }
 
+    /// Whether the dtype has negative numbers.
     fn is_signed(&self) -> bool {
         self.tensor.dtype().is_signed()
     }
@@ -305,6 +316,7 @@ impl PyTensor {
         self.tensor.core().storage.is_inference()
     }
 
+    /// Whether gradients are computed for this tensor.
     #[getter]
     fn requires_grad(&self) -> bool {
         self.tensor.requires_grad()
@@ -319,6 +331,7 @@ impl PyTensor {
         slf.get().tensor.set_requires_grad(value)
     }
 
+    /// This tensor, which has gradients from now on, or has none.
     #[pyo3(signature = (requires_grad=true))]
     fn requires_grad_<'py>(slf: Bound<'py, Self>, requires_grad: bool) -> PyResult<Bound<'py, Self>> {
         slf.get().tensor.meet(&slf);
@@ -326,6 +339,7 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// Whether no recorded operation made this tensor.
     #[getter]
     fn is_leaf(&self) -> Result<bool> {
         if self.tensor.is_stale_view() {
@@ -341,6 +355,7 @@ impl PyTensor {
         self.tensor.meta().read_recursive().grad_fn.as_ref().map_or(0, |edge| edge.index)
     }
 
+    /// The gradient that backward passes have added up, or None.
     #[getter]
     fn grad<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, Self>>> {
         let Some(grad) = self.tensor.meta().read_recursive().grad.clone() else { return Ok(None) };
@@ -386,6 +401,7 @@ impl PyTensor {
         self.tensor.set_grad(None);
     }
 
+    /// The node of the graph that made this tensor, or None.
     #[getter]
     fn grad_fn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if !self.tensor.requires_grad() || self.tensor.is_leaf() {
@@ -396,6 +412,7 @@ impl PyTensor {
         edge.map(|edge| PyNode(edge).object(py)).transpose()
     }
 
+    /// Whether the gradient of this tensor, which is no leaf, is kept.
     #[getter]
     fn retains_grad(&self) -> bool {
         self.tensor.meta().read_recursive().retains_grad
@@ -502,6 +519,7 @@ impl PyTensor {
         movement::detach(&self.tensor)
     }
 
+    /// This tensor, which has left its graph.
     fn detach_<'py>(slf: Bound<'py, Self>) -> Result<Bound<'py, Self>> {
         let tensor = &slf.get().tensor;
         if tensor.base().is_some() {
