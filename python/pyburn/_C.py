@@ -7,6 +7,7 @@ programs which look for it with `hasattr` take their other way.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from types import ModuleType
 from typing import Any
 
 from pyburn import _ops
@@ -24,7 +25,9 @@ from pyburn.autograd.engine import is_anomaly_check_nan_enabled, is_anomaly_enab
 from pyburn.cuda import Event, Stream
 from pyburn.futures import Future
 from pyburn.jit import ScriptFunction, ScriptModule
-from pyburn.nn import functional as _nn
+from pyburn.nn import functional as _functional
+from pyburn.nn.module import _parse_to as _device_and_dtype
+from pyburn.ops.matrices.checks import LinAlgError as _LinAlgError
 
 __all__ = [
     "DisableTorchFunction",
@@ -44,6 +47,7 @@ __all__ = [
     "Value",
     "_AutoDispatchBelowAutograd",
     "_ExcludeDispatchKeyGuard",
+    "_LinAlgError",
     "_TensorBase",
     "_are_functorch_transforms_active",
     "_disabled_torch_function_impl",
@@ -79,6 +83,22 @@ has_lapack = has_openmp = has_spectral = True
 _NO_GRAPHS = ("pyburn does not trace programs", "call the module itself")
 Graph: Any = absent_class("_C.Graph", *_NO_GRAPHS)
 Value: Any = absent_class("_C.Value", *_NO_GRAPHS)
+
+
+class _Nn(ModuleType):
+    """torch._C._nn: the functions of nn.functional, and how the arguments of `to` are read."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_functional, name)
+
+    def _parse_to(self, *args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool, memory_format | None]:
+        """The device and dtype that are wanted, whether the copy may be late, and the order in memory."""
+        target, kind = _device_and_dtype(args, kwargs)
+        flags = [value for value in args if isinstance(value, bool)]
+        return target, kind, bool(kwargs.get("non_blocking", flags[:1] == [True])), kwargs.get("memory_format")
+
+
+_nn = _Nn("torch._C._nn")
 
 
 class _DispatchKeys:

@@ -156,7 +156,7 @@ def _own(name: str) -> OpOverloadPacket | None:
         function = getattr(home, name.removeprefix(prefix), None)
         if callable(function) and not isinstance(function, type):
             return _packet_of(name, function)
-    method = getattr(Tensor, name, None)
+    method = getattr(Tensor, name, None) or importlib.import_module("pyburn._aten").NAMED.get(name)
     return _packet_of(name, method) if callable(method) else None
 
 

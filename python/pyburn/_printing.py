@@ -45,6 +45,8 @@ class _Options:
 
 
 _options = _Options()
+# The name under which torch._tensor_str has them.
+PRINT_OPTS = _options
 
 _PROFILES: dict[str, dict[str, float]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
@@ -251,6 +253,33 @@ def _contents(tensor: Printable, indent: int) -> str:
     nested = _corners(tensor.detach(), 0, summarize)
     form = _formatter(tensor, _flatten(nested, len(shape)))
     return _nested_text(nested, shape, indent, summarize, form)
+
+
+def _tensor_str(self: Printable, indent: int) -> str:
+    """The numbers of a tensor without what stands around them.
+
+    Example:
+        >>> import pyburn
+        >>> _tensor_str(pyburn.tensor([1.0, 2.0]), 0)
+        '[1., 2.]'
+    """
+    return _contents(self, indent) if self.numel() else "[]"
+
+
+def _add_suffixes(tensor_str: str, suffixes: Sequence[str], indent: int, force_newline: bool) -> str:
+    """The text of a tensor, closed by what else is to be said of it, on a line of its own where it does not fit.
+
+    Example:
+        >>> _add_suffixes("tensor([1.]", ["dtype=torch.float64"], 7, False)
+        'tensor([1.], dtype=torch.float64)'
+    """
+    text, last = tensor_str, len(tensor_str) - tensor_str.rfind("\n")
+    for suffix in suffixes:
+        if force_newline or last + len(suffix) + 2 > _options.linewidth:
+            text, last, force_newline = f"{text},\n{' ' * indent}{suffix}", indent + len(suffix), False
+        else:
+            text, last = f"{text}, {suffix}", last + len(suffix) + 2
+    return text + ")"
 
 
 def _grad_suffix(tensor: Printable) -> list[str]:

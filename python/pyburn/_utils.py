@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pyburn import ops
-from pyburn._core import Tensor
+from pyburn._core import Tensor, dtype
 
-__all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]
+__all__ = ["_assert", "_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
@@ -19,6 +20,27 @@ def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
         tensor([1., 1., 0.])
     """
     return ops.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Nothing.
+
+    Raises:
+        AssertionError: The condition does not hold.
+    """
+    if not condition:
+        raise AssertionError(message)
+
+
+def _element_size(dtype: dtype) -> int:
+    """The number of bytes of one element.
+
+    Example:
+        >>> import pyburn
+        >>> _element_size(pyburn.float64)
+        8
+    """
+    return dtype.itemsize
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from pyburn._absent import absent_class
 from pyburn._dynamo import config
 from pyburn.compiler import allow_in_graph, disable, is_compiling, list_backends, reset
 
 __all__ = ["allow_in_graph", "config", "disable", "graph_break", "is_compiling", "list_backends", "optimize", "reset"]
 
 T = TypeVar("T")
+OptimizedModule: Any = absent_class(
+    "_dynamo.OptimizedModule", "torch.compile gives the module itself", "use the module that you compiled"
+)
 
 
 def graph_break(msg: str = "") -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyburn._core import Tensor, float64
 from pyburn.ops import as_tensor, stack, tensor
+
+# How samples of further classes are joined: a program may add `cls: function(batch, *, collate_fn_map=None)`.
+default_collate_fn_map: dict[Any, Callable[..., Any]] = {}
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -25,6 +28,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
         {'x': tensor([1., 2.], dtype=pyburn.float64), 'name': ['a', 'b']}
     """
     first = batch[0]
+    for kind, join in default_collate_fn_map.items():
+        if isinstance(first, kind):
+            return join(batch, collate_fn_map=default_collate_fn_map)
     if isinstance(first, Tensor):
         return stack(list(batch), 0)
     if _is_array(first):

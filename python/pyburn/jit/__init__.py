@@ -10,9 +10,11 @@ from pyburn.nn import Module
 
 __all__ = [
     "Attribute",
+    "Error",
     "Final",
     "ScriptFunction",
     "ScriptModule",
+    "TracerWarning",
     "annotate",
     "export",
     "fork",
@@ -40,6 +42,14 @@ T = TypeVar("T")
 
 class ScriptModule(Module):
     """A Module under the name that compiled ones have in torch; nothing is an instance of it unless it says so."""
+
+
+class TracerWarning(Warning):
+    """What torch warns with where a trace misses what a program does; filters may name it."""
+
+
+class Error(RuntimeError):
+    """What torch's interpreter raises; there is none here."""
 
 
 class ScriptFunction:

@@ -29,6 +29,16 @@ class _Kind(NamedTuple):
     flatten: Callable[[Any], tuple[list[Any], Any]]
     unflatten: Callable[[Iterable[Any], Any], Any]
 
+    @property
+    def flatten_fn(self) -> Callable[[Any], tuple[list[Any], Any]]:
+        """The first of the two, under torch's name."""
+        return self.flatten
+
+    @property
+    def unflatten_fn(self) -> Callable[[Iterable[Any], Any], Any]:
+        """The second of the two, under torch's name."""
+        return self.unflatten
+
 
 _KINDS: dict[type, _Kind] = {
     list: _Kind(lambda value: (list(value), None), lambda children, _: list(children)),
@@ -42,7 +52,10 @@ _KINDS: dict[type, _Kind] = {
         lambda children, facts: defaultdict(facts[0], zip(facts[1], children)),
     ),
 }
+SUPPORTED_NODES: dict[Any, _Kind] = _KINDS
 _NAMED = _Kind(lambda value: (list(value), type(value)), lambda children, kind: kind(*children))
+
+SUPPORTED_NODES[namedtuple] = _NAMED
 
 
 def _kind_of(value: Any) -> tuple[type | None, _Kind | None]:
@@ -52,6 +65,24 @@ def _kind_of(value: Any) -> tuple[type | None, _Kind | None]:
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return namedtuple, _NAMED  # type: ignore[return-value]
     return None, None
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class under which `SUPPORTED_NODES` knows a container; that of the value itself for any other.
+
+    Example:
+        >>> _get_node_type([1]), _get_node_type(1)
+        (<class 'list'>, <class 'int'>)
+    """
+    return _kind_of(tree)[0] or type(tree)
+
+
+def _is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether it is no container, or `is_leaf` says so."""
+    return (is_leaf is not None and is_leaf(tree)) or _kind_of(tree)[0] is None
+
+
+tree_is_leaf = _is_leaf
 
 
 class TreeSpec:

@@ -21,6 +21,14 @@ __all__ = [
     "get_worker_info",
 ]
 
+
+class _DatasetKind:
+    """The two kinds of datasets, by number."""
+
+    Map = 0
+    Iterable = 1
+
+
 _WHY = ("pyburn's loader works in threads of its own", "iterate over the DataLoader")
 _BaseDataLoaderIter: Any = absent_class("utils.data.dataloader._BaseDataLoaderIter", *_WHY)
 _MultiProcessingDataLoaderIter: Any = absent_class("utils.data.dataloader._MultiProcessingDataLoaderIter", *_WHY)

@@ -2,9 +2,15 @@
 
 import re
 
-from pyburn.data.collate import default_collate, default_convert
+from pyburn.data.collate import default_collate, default_collate_fn_map, default_convert
 
-__all__ = ["default_collate", "default_collate_err_msg_format", "default_convert", "np_str_obj_array_pattern"]
+__all__ = [
+    "default_collate",
+    "default_collate_err_msg_format",
+    "default_collate_fn_map",
+    "default_convert",
+    "np_str_obj_array_pattern",
+]
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
 default_collate_err_msg_format = (

@@ -1,0 +1,111 @@
+"""Private names of torch that other libraries borrow: they do what torch's do."""
+
+from collections import namedtuple
+
+import pyburn
+import pyburn._C
+import pyburn._utils
+import pyburn.utils._pytree as ours
+import pytest
+import torch
+import torch.utils._pytree as theirs
+from pyburn import _printing
+from pyburn.utils.data._utils.collate import default_collate, default_collate_fn_map
+
+from oracle import check_op
+
+Point = namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda lib, x: lib.ops.aten._to_copy.default(x, dtype=lib.float64),
+        lambda lib, x: lib.ops.aten.alias.default(x) * 2,
+        lambda lib, x: lib.ops.aten.index.Tensor(x, [lib.tensor([1, 0])]),
+        lambda lib, x: lib.ops.aten.index.Tensor(x, [None, lib.tensor([1, 0])]),
+        lambda lib, x: lib.ops.aten.slice.Tensor(x, 1, 1),
+        lambda lib, x: lib.ops.aten.slice.Tensor(x, -2, 0, 2, 2),
+        lambda lib, x: lib.ops.aten._unsafe_view.default(x, [3, 2]),
+    ],
+)
+def test_aten_operators_by_their_own_names(run):
+    check_op(run, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def test_aten_copies_and_views():
+    x = pyburn.ones(2)
+    copy = pyburn.ops.aten._to_copy.default(x)
+    copy.add_(1)
+    pyburn.ops.aten.alias.default(x).mul_(3)
+    assert (x.tolist(), copy.tolist()) == ([3.0, 3.0], [2.0, 2.0])
+
+
+@pytest.mark.parametrize("rows", [[0, 0, 2], [], [1, 1, 1, 3]])
+def test_rows_by_number_and_by_beginning(rows):
+    both = [lib.tensor(rows, dtype=lib.int64) for lib in (torch, pyburn)]
+    for flag in (False, True):
+        expected, found = (
+            lib._convert_indices_from_coo_to_csr(x, 4, out_int32=flag)
+            for lib, x in zip((torch, pyburn), both, strict=True)
+        )
+        assert (found.tolist(), str(found.dtype)[-5:]) == (expected.tolist(), str(expected.dtype)[-5:])
+        for transpose in (False, True):
+            back = [
+                lib._convert_indices_from_csr_to_coo(begin, x, out_int32=flag, transpose=transpose).tolist()
+                for lib, begin, x in zip((torch, pyburn), (expected, found), both)
+            ]
+            assert back[0] == back[1]
+
+
+def test_the_arguments_of_to():
+    parse, like = pyburn._C._nn._parse_to, torch._C._nn._parse_to
+    assert parse("cpu") == (pyburn.device("cpu"), None, False, None)
+    assert parse(pyburn.float64, True) == (None, pyburn.float64, True, None)
+    assert parse(device="cpu", dtype=pyburn.float16, non_blocking=True)[1:3] == (pyburn.float16, True)
+    assert [part is None for part in parse("cpu")] == [part is None for part in like("cpu")]
+    assert pyburn._C._nn.relu is pyburn.nn.functional.relu
+    assert pyburn._C._LinAlgError is pyburn.linalg.LinAlgError
+
+
+def test_containers_are_known_by_class():
+    for value in ([1], (1, 2), {"a": 1}, Point(1, 2), 3, "text"):
+        assert ours._get_node_type(value) == theirs._get_node_type(value)
+        known = ours._get_node_type(value) in ours.SUPPORTED_NODES
+        assert known == (theirs._get_node_type(value) in theirs.SUPPORTED_NODES)
+        assert ours._is_leaf(value) is not known
+    children, context = ours.SUPPORTED_NODES[dict].flatten_fn({"a": 1})
+    assert ours.SUPPORTED_NODES[dict].unflatten_fn(children, context) == {"a": 1}
+    assert ours.tree_map(lambda x: x + 1, Point(1, [2])) == Point(2, [3])
+
+
+def test_samples_of_other_classes_are_joined(monkeypatch):
+    def join(batch, *, collate_fn_map=None):
+        return Point(default_collate([p.x for p in batch]), len(collate_fn_map))
+
+    monkeypatch.setitem(default_collate_fn_map, Point, join)
+    joined = default_collate([Point(1, 0), Point(2, 0)])
+    assert joined.x.tolist() == [1, 2]
+    assert joined.y == len(default_collate_fn_map)
+
+
+def test_texts_of_tensors():
+    values = [[1.5, 2.0], [3.0, 4.25]]
+    ours_, theirs_ = pyburn.tensor(values), torch.tensor(values)
+    assert _printing._tensor_str(ours_, 3) == torch._tensor_str._tensor_str(theirs_, 3)
+    for suffixes in ([], ["a=1"], ["x" * 60, "y" * 40]):
+        for newline in (False, True):
+            args = ("Index([1, 2]", suffixes, 6, newline)
+            assert _printing._add_suffixes(*args) == torch._tensor_str._add_suffixes(*args)
+    assert _printing.PRINT_OPTS.threshold == torch._tensor_str.PRINT_OPTS.threshold
+
+
+def test_small_ones():
+    assert issubclass(pyburn.jit.TracerWarning, Warning)
+    assert issubclass(pyburn.jit.Error, RuntimeError)
+    assert not isinstance(pyburn.nn.Linear(1, 1), pyburn._dynamo.OptimizedModule)
+    assert pyburn._utils._element_size(pyburn.float64) == torch._utils._element_size(torch.float64)
+    pyburn._assert(True, "fine")
+    with pytest.raises(AssertionError, match="broken"):
+        pyburn._assert(False, "broken")
+    assert pyburn.serialization.DEFAULT_PROTOCOL == torch.serialization.DEFAULT_PROTOCOL
