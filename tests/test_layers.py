@@ -29,7 +29,7 @@ LAYERS = [
         "_typeinfo",
     }
     | {"_absent", "_schema", "_settings", "_symbols", "return_types"},
-    {"_ops", "ops"},
+    {"_aten", "_ops", "ops"},
     {"_distribution", "_tensor", "autograd", "tensor"},
     {"cuda", "linalg", "fft", "masked", "signal", "special", "sparse", "distributions", "func", "safetensors", "utils"}
     | {

@@ -60,9 +60,7 @@ def _unsafe_view(self: Tensor, size: Sequence[int]) -> Tensor:
 
 def _sparse_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * self + alpha * (mat1 @ mat2)` for a sparse `mat1`."""
-    from pyburn.sparse import mm
-
-    total: Tensor = beta * self + alpha * mm(mat1, mat2)
+    total: Tensor = beta * self + alpha * (mat1 @ mat2)
     return total
 
 
