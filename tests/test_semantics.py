@@ -99,6 +99,24 @@ def a_view_from_no_grad_is_dead_too(lib: Any) -> Any:
 
 
 @program
+def a_factor_of_a_frozen_one_may_be_written_to(lib: Any) -> Any:
+    leaf, frozen = needing(lib, 2, 2), lib.ones(2, 2)
+    x = leaf * 1
+    y = x @ frozen + lib.nn.functional.linear(x, frozen)
+    x.mul_(2)
+    y.sum().backward()
+    return leaf.grad
+
+
+@program
+def a_factor_of_one_that_needs_grad_may_not(lib: Any) -> Any:
+    x = needing(lib, 2, 2) * 1
+    y = x @ needing(lib, 2, 2)
+    x.mul_(2)
+    y.sum().backward()
+
+
+@program
 def pieces_without_grad_are_ordinary(lib: Any) -> Any:
     x = lib.zeros(4)
     a, _ = x.split(2)

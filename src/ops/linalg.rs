@@ -132,13 +132,20 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
     }
 }
 
+/// What the gradients of a product need: each factor only for the other's. As in torch, a factor whose partner is frozen
+/// may be written to after the product; the partner, kept anyway, stands in its place.
+fn needed<'a>(a: &'a Tensor, b: &'a Tensor) -> (&'a Tensor, &'a Tensor) {
+    (if b.requires_grad() { a } else { b }, if a.requires_grad() { b } else { a })
+}
+
 /// `a @ b` over the last two dimensions, the others broadcast.
 pub fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     check_pair(op, a, b)?;
     let out = raw_product(op, a, b, None)?;
     let name = if out.rank() == 2 { "MmBackward0" } else { "BmmBackward0" };
     if let Some(record) = Record::new(name, &[a, b]) {
-        record.save(a).save(b).finish(&out, |c| {
+        let (first, second) = needed(a, b);
+        record.save(first).save(second).finish(&out, |c| {
             let grad = c.grad()?;
             grads([
                 c.when(0, || product("matmul", &grad, &transposed(&conj(c.saved(1)?)?)?))?,
@@ -292,7 +299,8 @@ fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> 
     let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
     if let Some(record) = Record::new("AddmmBackward0", &inputs) {
         let biased = bias.is_some();
-        record.save(x).save(weight).finish(&out, move |c| {
+        let (first, second) = needed(x, weight);
+        record.save(first).save(second).finish(&out, move |c| {
             let grad = c.grad()?;
             let mut out = crate::autograd::Grads::new();
             out.push(c.when(0, || product("linear", &grad, &conj(c.saved(1)?)?))?);
