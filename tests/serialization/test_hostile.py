@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import random
 import struct
 import tracemalloc
 import zipfile
@@ -293,3 +294,50 @@ def test_legacy_storages_are_checked():
     # The count before the first storage's values claims more than there is.
     position = data.rindex(struct.pack("<q", 40))
     refused(data[:position] + struct.pack("<q", 2**50) + data[position + 8 :], "instead of")
+
+
+def mutant(draw: random.Random, data: bytes) -> bytes:
+    """The file with a few bytes changed, lost, doubled or replaced by large numbers."""
+    made = bytearray(data)
+    for _ in range(draw.choice((1, 1, 2, 8))):
+        at = draw.randrange(max(len(made), 1))
+        kind = draw.randrange(5)
+        if kind == 0:
+            made[at : at + 1] = bytes([draw.randrange(256)])
+        elif kind == 1:
+            del made[at : at + draw.choice((1, 8, 64))]
+        elif kind == 2:
+            made[at : at + 8] = struct.pack("<Q", draw.choice((0, 2**31, 2**40, 2**63 - 1, 2**64 - 1)))
+        elif kind == 3:
+            made[at:at] = made[draw.randrange(max(len(made), 1)) :][:16]
+        else:
+            made = made[: at + 1]
+    return bytes(made)
+
+
+def survive(seed: int, count: int) -> None:
+    """Every mutant of every kind of file is read or refused; none is executed."""
+    tensors = {"a": torch.ones(3, 2), "b": torch.zeros(2, dtype=torch.int8)}
+    stored = pyburn.safetensors.save({name: pyburn.tensor(value.tolist()) for name, value in tensors.items()})
+    files = {"zip": good_file(True), "legacy": good_file(False), "safetensors": stored}
+    draw = random.Random(seed)
+    refusals = 0
+    for index in range(count):
+        kind = draw.choice(list(files))
+        data = mutant(draw, files[kind])
+        try:
+            pyburn.safetensors.load(data) if kind == "safetensors" else load(data)
+        except (*ERRORS, NotImplementedError, ValueError) as error:
+            assert "please report" not in str(error), f"{kind} {seed} {index}: {error}"
+            refusals += 1
+    assert refusals > count // 4
+
+
+def test_random_mutants_are_read_or_refused():
+    survive(0, 400)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_many_random_mutants_are_read_or_refused():
+    survive(random.randrange(2**32), 20_000)
