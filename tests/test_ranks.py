@@ -40,12 +40,7 @@ OTHER_LAYOUTS = {
 UNLIKE = {
     "backward": "gives nothing to compare",
     "chalf": "complex32 is not there",
-    "dim_order": "not there",
     "hash_tensor": "not there",
-    "i0": "not there",
-    "i0_": "not there",
-    "mvlgamma": "not there",
-    "mvlgamma_": "not there",
     "histogram": "puts a lone value on the edge of two bins",
     "module_load": "is for parameters",
     "numpy": "gives an array",

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn.ops._methods import inplace
 
 T = TypeVar("T", bound=Tensor)
 
@@ -395,6 +396,8 @@ METHODS = (
 
 for _method in METHODS:
     setattr(Tensor, _method.__name__, _method)
+for _function in (i0, igamma, igammac, mvlgamma):
+    setattr(Tensor, f"{_function.__name__}_", inplace(_function.__name__, _function))
 
 # What torch asks about devices that are not here, and about names that tensors do not have.
 _ABSENT = ("is_hpu", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized")

@@ -335,7 +335,14 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view in the shape of `other`."""
+    """A view in the shape of `other`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.view_as(pyburn.arange(2), pyburn.ones(2, 1))
+        tensor([[0],
+                [1]])
+    """
     return input.view_as(other)
 
 
