@@ -17,7 +17,12 @@ use crate::guard;
 pub enum Device {
     Cpu,
     Wgpu(u16),
+    /// A device of torch's that is not here: it can be named and compared, and no tensor is ever on it.
+    Absent(&'static str, Option<u16>),
 }
+
+/// torch's names for devices that pyburn has not.
+const ABSENT: [&str; 9] = ["cuda", "mps", "xpu", "meta", "hip", "xla", "hpu", "mtia", "privateuseone"];
 
 struct Adapter {
     device: WgpuDevice,
@@ -96,6 +101,22 @@ impl Device {
         match self {
             Self::Cpu => "cpu".to_string(),
             Self::Wgpu(index) => format!("wgpu:{index}"),
+            Self::Absent(kind, None) => kind.to_string(),
+            Self::Absent(kind, Some(index)) => format!("{kind}:{index}"),
+        }
+    }
+
+    /// As `parse`, but a device of torch's that is not here is named: only what computes on it is refused.
+    fn named(text: &str) -> Result<Self> {
+        let lower = text.trim().to_lowercase();
+        let (kind, index) = match lower.split_once(':') {
+            Some((kind, index)) => (kind, index.parse::<u16>().ok().map(Some)),
+            None => (lower.as_str(), Some(None)),
+        };
+        let known = ABSENT.into_iter().find(|name| *name == kind);
+        match (Self::parse(text), known, index) {
+            (Err(_), Some(kind), Some(index)) => Ok(Self::Absent(kind, index)),
+            (parsed, ..) => parsed,
         }
     }
 
@@ -124,6 +145,7 @@ impl Device {
                     adapters().len() - 1
                 )),
             },
+            Self::Absent(..) => Self::parse(&self.name())?.burn(),
         }
     }
 
@@ -146,6 +168,9 @@ impl Device {
                 "device '{text}': this wheel has no {kind} and no real GPU adapter was found for wgpu; \
                  use device='cpu'"
             )),
+            kind if ABSENT.contains(&kind) => {
+                error::device(format!("device '{text}': pyburn computes on cpu and wgpu only; use device='cpu'"))
+            }
             "pytorch" | "libtorch" => {
                 error::device("device 'pytorch': this wheel has no libtorch; use 'cpu' or 'wgpu'")
             }
@@ -199,7 +224,8 @@ fn announce(device: Device, reason: &str) {
 
 fn set_default(device: Device) {
     let code = match device {
-        Device::Cpu => -1,
+        // An absent device is refused before it comes here.
+        Device::Cpu | Device::Absent(..) => -1,
         Device::Wgpu(index) => i32::from(index),
     };
     DEFAULT.store(code, Ordering::Relaxed);
@@ -215,9 +241,16 @@ impl PyDevice {
     #[new]
     #[pyo3(signature = (r#type, index=None))]
     fn new(r#type: &Bound<'_, PyAny>, index: Option<u16>) -> PyResult<Self> {
-        let device = r#type.extract::<DeviceArg>()?.0;
+        let device = if let Ok(device) = r#type.extract::<Self>() {
+            device.0
+        } else if let Ok(name) = r#type.extract::<std::borrow::Cow<'_, str>>() {
+            Device::named(&name)?
+        } else {
+            r#type.extract::<DeviceArg>()?.0
+        };
         Ok(Self(match (device, index) {
             (Device::Wgpu(_), Some(index)) => Device::Wgpu(index),
+            (Device::Absent(kind, _), Some(index)) => Device::Absent(kind, Some(index)),
             (device, _) => device,
         }))
     }
@@ -227,6 +260,7 @@ impl PyDevice {
         match self.0 {
             Device::Cpu => "cpu",
             Device::Wgpu(_) => "wgpu",
+            Device::Absent(kind, _) => kind,
         }
     }
 
@@ -235,6 +269,7 @@ impl PyDevice {
         match self.0 {
             Device::Cpu => None,
             Device::Wgpu(index) => Some(index),
+            Device::Absent(_, index) => index,
         }
     }
 
@@ -246,6 +281,8 @@ impl PyDevice {
         match self.0 {
             Device::Cpu => "device(type='cpu')".to_string(),
             Device::Wgpu(index) => format!("device(type='wgpu', index={index})"),
+            Device::Absent(kind, None) => format!("device(type='{kind}')"),
+            Device::Absent(kind, Some(index)) => format!("device(type='{kind}', index={index})"),
         }
     }
 
@@ -263,7 +300,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DeviceArg {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(device) = object.extract::<PyDevice>() {
-            return Ok(Self(device.0));
+            return Ok(Self(match device.0 {
+                Device::Absent(..) => Device::parse(&device.0.name())?,
+                present => present,
+            }));
         }
         if let Ok(name) = object.extract::<std::borrow::Cow<'_, str>>() {
             return Ok(Self(Device::parse(&name)?));

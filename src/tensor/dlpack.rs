@@ -360,7 +360,8 @@ impl PyTensor {
     /// DLPack's kind and number of this tensor's device.
     fn __dlpack_device__(&self) -> (i32, i32) {
         match self.tensor.device() {
-            Device::Cpu => (CPU, 0),
+            // No tensor is on an absent device.
+            Device::Cpu | Device::Absent(..) => (CPU, 0),
             Device::Wgpu(index) => (WEBGPU, i32::from(index)),
         }
     }
