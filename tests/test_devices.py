@@ -261,3 +261,29 @@ def test_the_log_line_reaches_a_program_s_own_handler(caplog: pytest.LogCaptureF
             if quiet is not None:
                 os.environ["PYBURN_QUIET"] = quiet
     assert "default device: cpu" in caplog.text
+
+
+NAMES = ["cuda", "cuda:1", "mps", "meta", "xpu:0"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_devices_that_are_not_here_can_be_named(name):
+    import torch
+
+    ours, theirs = pyburn.device(name), torch.device(name)
+    if ours.type == "wgpu":
+        pytest.skip("a real GPU answers to this name")
+    assert (ours.type, ours.index, str(ours), repr(ours)) == (theirs.type, theirs.index, str(theirs), repr(theirs))
+    assert ours == pyburn.device(name) != pyburn.device("cpu") and hash(ours) == hash(pyburn.device(name))
+    assert pyburn.device(theirs.type, 2).index == 2
+    with pytest.raises(RuntimeError):
+        pyburn.ones(1, device=ours)
+    with pytest.raises(RuntimeError):
+        pyburn.ones(1).to(ours)
+
+
+def test_names_of_no_device():
+    with pytest.raises(RuntimeError):
+        pyburn.device("nothing")
+    with pytest.raises(RuntimeError):
+        pyburn.device("cuda:x")

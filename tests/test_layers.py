@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "pyburn"
 # From the bottom up; a module may import from its own row and from the rows above it in this table.
 LAYERS = [
     {
+        "_checks",
         "_copying",
         "_core",
         "_dense",

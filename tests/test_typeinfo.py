@@ -40,3 +40,13 @@ def test_finfo_refuses_what_is_no_float(name):
 def test_iinfo_refuses_what_is_no_integer(name):
     with pytest.raises(TypeError, match=f"integer dtype but got pyburn.{name}"):
         pyburn.iinfo(getattr(pyburn, name))
+
+
+FLOATS8 = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+
+
+@pytest.mark.parametrize("name", FLOATS8)
+def test_limits_of_eight_bits(name):
+    ours, theirs = pyburn.finfo(getattr(pyburn, name)), torch.finfo(getattr(torch, name))
+    for field in ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype"):
+        assert getattr(ours, field) == getattr(theirs, field), field

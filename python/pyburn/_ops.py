@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -211,12 +212,22 @@ def operator(op: Any) -> OpOverload:
     return packet._overloads["default"] if not overload else operator(getattr(packet, overload))
 
 
+# Compiled libraries whose operators pyburn has itself: the package, the start of the file's name, and where they are.
+_REPLACED = {("torchvision", "_C"): "pyburn.vision.operators"}
+
+
 def load_library(path: Any) -> None:
-    """Nothing: operators compiled against torch's C++ library cannot run here.
+    """Nothing, where pyburn has the operators of a library itself; compiled code for torch cannot run here.
 
     Raises:
-        OSError: Always, as in torch where a library cannot be loaded.
+        OSError: If pyburn has them not, as in torch where a library cannot be loaded.
     """
+    package, file = os.path.split(os.fspath(path))
+    for (name, start), module in _REPLACED.items():
+        if os.path.basename(package) == name and file.startswith(start):
+            importlib.import_module(module).register()
+            loaded_libraries.add(os.path.realpath(path))
+            return
     raise OSError(
         f"Could not load this library: {path}; it is compiled against torch's C++ library, which pyburn has not. "
         "Register the operators in Python with torch.library."

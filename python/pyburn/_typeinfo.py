@@ -6,6 +6,14 @@ __all__ = ["finfo", "iinfo"]
 
 # Bits, exponent bits and fraction bits of each floating-point format.
 _FLOATS = {"float64": (64, 11, 52), "float32": (32, 8, 23), "float16": (16, 5, 10), "bfloat16": (16, 8, 7)}
+# Eps, largest, smallest and smallest normal number of the formats of 8 bits, which follow no common rule.
+_FLOATS8 = {
+    "float8_e4m3fn": (2.0**-3, 448.0, -448.0, 2.0**-6),
+    "float8_e4m3fnuz": (2.0**-3, 240.0, -240.0, 2.0**-7),
+    "float8_e5m2": (2.0**-2, 57344.0, -57344.0, 2.0**-14),
+    "float8_e5m2fnuz": (2.0**-2, 57344.0, -57344.0, 2.0**-15),
+    "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127, 2.0**-127),
+}
 _PARTS = {"complex128": "float64", "complex64": "float32"}
 _INTEGERS = {
     "int64": (64, True),
@@ -51,6 +59,15 @@ class finfo:
 tiny=1.17549e-38, dtype=bfloat16)
     """
 
+    bits: int
+    dtype: str
+    eps: float
+    max: float
+    min: float
+    resolution: float
+    smallest_normal: float
+    tiny: float
+
     def __init__(self, type: object = None) -> None:
         if type is None:
             from pyburn import _core
@@ -58,18 +75,23 @@ tiny=1.17549e-38, dtype=bfloat16)
             type = _core.get_default_dtype()
         name = _name(type)
         name = _PARTS.get(name, name)
+        if name in _FLOATS8:
+            self.dtype, self.bits, self.resolution = name, 8, 1.0
+            self.eps, self.max, self.min, self.tiny = _FLOATS8[name]
+            self.smallest_normal = self.tiny
+            return
         if name not in _FLOATS:
             raise TypeError(f"finfo: expected a floating-point dtype but got {type}; use iinfo for integers.")
-        self.dtype: str = name
+        self.dtype = name
         self.bits, exponent, fraction = _FLOATS[name]
         bias = 2 ** (exponent - 1) - 1
-        self.eps: float = 2.0**-fraction
-        self.max: float = (2.0 - self.eps) * 2.0**bias
-        self.min: float = -self.max
-        self.tiny: float = 2.0 ** (1 - bias)
-        self.smallest_normal: float = self.tiny
+        self.eps = 2.0**-fraction
+        self.max = (2.0 - self.eps) * 2.0**bias
+        self.min = -self.max
+        self.tiny = 2.0 ** (1 - bias)
+        self.smallest_normal = self.tiny
         # As many decimal digits as survive a round trip: floor(fraction * log10(2)).
-        self.resolution: float = float(f"1e-{fraction * 30103 // 100000}")
+        self.resolution = float(f"1e-{fraction * 30103 // 100000}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, finfo) and self.dtype == other.dtype

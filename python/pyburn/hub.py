@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NoReturn
+from urllib.parse import urlparse as urlparse
+from urllib.request import urlopen as urlopen
 
 from pyburn._files import replacing
 from pyburn._progress import tqdm
@@ -19,6 +22,8 @@ from pyburn.serialization import load as _load_file
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir", "tqdm"]
 
 _HUBCONF = "hubconf.py"
+# A file is named after the first digits of its hash: resnet18-bfd8deac.pth.
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _directory: str | None = None
 
 

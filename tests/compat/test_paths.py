@@ -55,7 +55,7 @@ def test_what_is_absent_raises_with_a_reason_and_a_way_out(path):
 def test_what_no_table_has_is_not_made():
     assert paths.make("no.such.path") is None
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
-        _ = paths.make("fx.passes").absent
+        _ = paths.make("utils.data.datapipes").absent
 
 
 def test_every_reason_is_used():

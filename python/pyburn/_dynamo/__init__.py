@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from pyburn._absent import absent_class
 from pyburn._dynamo import config
-from pyburn.compiler import allow_in_graph, disable, is_compiling, list_backends, reset
+from pyburn._dynamo.eval_frame import OptimizedModule
+from pyburn.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 
-__all__ = ["allow_in_graph", "config", "disable", "graph_break", "is_compiling", "list_backends", "optimize", "reset"]
+__all__ = [
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "config",
+    "disable",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "optimize",
+    "reset",
+]
 
 T = TypeVar("T")
-OptimizedModule: Any = absent_class(
-    "_dynamo.OptimizedModule", "torch.compile gives the module itself", "use the module that you compiled"
-)
 
 
 def graph_break(msg: str = "") -> None:
@@ -27,3 +35,12 @@ def optimize(*args: Any, **kwargs: Any) -> Any:
 
 def mark_dynamic(*args: Any, **kwargs: Any) -> None:
     """Nothing; every size may differ from call to call."""
+
+
+maybe_mark_dynamic = mark_static = mark_static_address = mark_unbacked = mark_dynamic
+nonstrict_trace = substitute_in_graph = allow_in_graph
+
+
+def is_dynamo_supported() -> bool:
+    """False: there is no such compiler here."""
+    return False

@@ -43,6 +43,8 @@ class _Torch(ModuleType):
         self.__spec__ = importlib.machinery.ModuleSpec("torch", _Loader(self), origin=pyburn.__file__, is_package=True)
         # Submodules are found by the finder alone: a path would let Python load pyburn's files a second time.
         self.__path__: list[str] = []
+        # torch's package has imported itself under its own name: `torch.torch.Tensor` is found in programs.
+        self.torch = self
         self.__all__ = [name for name, value in vars(self).items() if _is_exported(name, value)]
 
     def __getattr__(self, name: str) -> Any:
@@ -72,9 +74,13 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Makes `import torch.x` give pyburn's module."""
-        if not hasattr(self._module, "__path__") and module.__name__.removeprefix("torch.") in paths.PARENTS:
+        below = module.__name__.removeprefix("torch.")
+        if not hasattr(self._module, "__path__") and (below in paths.PARENTS or below.partition(".")[0] in paths.OPEN):
             # One file here, a package in torch: Python looks below packages only.
             self._module.__path__ = []
+        names = paths.open_names(below) if below.startswith(("ao.", "distributed.")) else None
+        if names is not None and "__getattr__" not in vars(self._module):
+            vars(self._module)["__getattr__"] = names
         sys.modules[module.__name__] = self._module
 
 
@@ -98,12 +104,16 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 _torch: _Torch | None = None
+# Modules of pyburn that torch has not; `import torch.tensor` must not put a module over the function.
+_NOT_TORCH = ("compat", "lr_scheduler", "module", "safetensors", "tensor")
 
 
 def _resolve(below: str) -> ModuleType | None:
     """The module of pyburn for ``torch.<below>``: a file of that name, or an attribute of its parent."""
     if not below:
         return _torch
+    if below in _NOT_TORCH:
+        return None
     if f"pyburn.{below}" in sys.modules:
         return sys.modules[f"pyburn.{below}"]
     parent_name, _, child = below.rpartition(".")
@@ -118,7 +128,7 @@ def _resolve(below: str) -> ModuleType | None:
         return made
     parent = _resolve(parent_name) if parent_name else pyburn
     found = getattr(parent, child, None) if parent is not None else None
-    return found if isinstance(found, ModuleType) else None
+    return found if isinstance(found, ModuleType) else paths.make_open(below)
 
 
 class _AliasFirst:

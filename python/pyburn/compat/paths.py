@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Callable
 from types import ModuleType
 
 from pyburn._absent import absent_class, absent_function
 
-__all__ = ["ABSENT", "EARLY", "PARENTS", "SHARED", "WHY", "late", "make"]
+__all__ = ["ABSENT", "EARLY", "OPEN", "PARENTS", "SHARED", "WHY", "late", "make", "make_open", "open_names"]
 
 # torch's path: the modules of pyburn whose names it has.
 SHARED: dict[str, str] = {
@@ -35,7 +36,10 @@ SHARED: dict[str, str] = {
     "distributed.fsdp.api": "distributed.fsdp",
     "distributed.fsdp.fully_sharded_data_parallel": "distributed.fsdp",
     "distributed.nn.functional": "distributed.nn",
+    "distributed._tensor": "distributed.tensor",
+    "distributed._tensor.placement_types": "distributed.tensor",
     "distributed.rpc.api": "distributed.rpc",
+    "distributed.tensor.placement_types": "distributed.tensor",
     "fx._symbolic_trace": "fx",
     "fx.graph": "fx",
     "fx.graph_module": "fx",
@@ -47,6 +51,7 @@ SHARED: dict[str, str] = {
     "multiprocessing.pool": "multiprocessing",
     "multiprocessing.queue": "multiprocessing",
     "multiprocessing.spawn": "multiprocessing",
+    "nn.attention.flex_attention": "nn.flex_attention",
     "nn.parallel.data_parallel": "nn.parallel",
     "nn.parallel.parallel_apply": "nn.parallel",
     "nn.parallel.replicate": "nn.parallel",
@@ -119,9 +124,7 @@ ABSENT: dict[str, tuple[str, str]] = {
     "distributed._functional_collectives": ("process", "AsyncCollectiveTensor all_gather_tensor all_reduce"),
     "distributed._shard": ("process", "shard_module"),
     "distributed._shard.sharded_tensor": ("process", _SHARDED),
-    "distributed._tensor": ("process", "DTensor DeviceMesh Replicate Shard distribute_module distribute_tensor"),
     "distributed._tensor.device_mesh": ("process", "DeviceMesh init_device_mesh"),
-    "distributed._tensor.placement_types": ("process", "Partial Placement Replicate Shard"),
     "distributed.algorithms": ("process", "_checkpoint ddp_comm_hooks join model_averaging"),
     "distributed.algorithms._checkpoint": ("process", "checkpoint_wrapper"),
     "distributed.algorithms._checkpoint.checkpoint_wrapper": (
@@ -177,7 +180,6 @@ ABSENT: dict[str, tuple[str, str]] = {
     "distributed.run": ("process", "get_args_parser main parse_args run"),
     "distributed.tensor.experimental": ("process", "context_parallel implicit_replication local_map"),
     "distributed.tensor.parallel": ("process", f"{_PARALLEL} loss_parallel parallelize_module"),
-    "distributed.tensor.placement_types": ("process", "Partial Placement Replicate Shard"),
     "distributed.utils": ("process", "_recursive_to _sync_module_states"),
     "fx.experimental": ("graph", "proxy_tensor symbolic_shapes"),
     "fx.experimental.optimization": ("graph", "fuse optimize_for_inference remove_dropout"),
@@ -224,6 +226,22 @@ ABSENT: dict[str, tuple[str, str]] = {
     "utils.throughput_benchmark": ("compiler", "ThroughputBenchmark"),
 }
 
+# Parts of torch that pyburn has not as a whole: every module below them can be imported, with any name in it.
+OPEN: dict[str, str] = {
+    "_dynamo": "compiler",
+    "_export": "compiler",
+    "_functorch": "compiler",
+    "_higher_order_ops": "compiler",
+    "_inductor": "compiler",
+    "_logging": "compiler",
+    "_subclasses": "mode",
+    "ao": "quantization",
+    "distributed": "process",
+    "export": "compiler",
+    "fx": "graph",
+    "onnx": "onnx",
+}
+
 PARENTS = {path.rpartition(".")[0] for path in (*SHARED, *ABSENT)}
 
 
@@ -248,9 +266,39 @@ def make(below: str) -> ModuleType | None:
     return made
 
 
+def open_names(below: str) -> Callable[[str], object] | None:
+    """What gives any name of ``torch.<below>``, a class or function that raises, where torch's part is open."""
+    root, _, rest = below.partition(".")
+    if not rest or root not in OPEN:
+        return None
+    why = WHY[OPEN[root]]
+
+    def name_of(name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(f"module 'torch.{below}' has no attribute '{name}'")
+        kind = absent_class if name.lstrip("_")[:1].isupper() else absent_function
+        return kind(f"{below}.{name}", *why)
+
+    return name_of
+
+
+@functools.cache
+def make_open(below: str) -> ModuleType | None:
+    """A module for ``torch.<below>`` with any name in it, or None outside of the open parts."""
+    names = open_names(below)
+    if names is None:
+        return None
+    made = ModuleType(f"torch.{below}", f"torch.{below}: see pyburn.compat.paths.")
+    made.__path__ = []
+    made.__dict__["__getattr__"] = names
+    return made
+
+
 def _below(parent: ModuleType, path: str, name: str) -> object:
     if f"{path}.{name}" in ABSENT or f"{path}.{name}" in SHARED:
         return importlib.import_module(f"torch.{path}.{name}")
+    if (names := open_names(path)) is not None:
+        return names(name)
     raise AttributeError(f"module {parent.__name__!r} has no attribute {name!r}")
 
 

@@ -9,6 +9,7 @@ import importlib as _importlib
 from typing import Any, NoReturn
 
 from pyburn import _core
+from pyburn._absent import absent_class, absent_function
 from pyburn.cuda._streams import Event, Stream, StreamContext, current_stream, default_stream, stream
 from pyburn.cuda._tensors import (
     BFloat16Tensor,
@@ -82,6 +83,11 @@ __all__ = [
     "synchronize",
 ]
 
+_NO_GRAPHS = ("there is no CUDA here", "run the work itself")
+CUDAGraph: Any = absent_class("cuda.CUDAGraph", *_NO_GRAPHS)
+graph: Any = absent_class("cuda.graph", *_NO_GRAPHS)
+make_graphed_callables = absent_function("cuda.make_graphed_callables", *_NO_GRAPHS)
+default_generators: tuple[_core.Generator, ...] = ()
 has_half = False
 has_magma = False
 
@@ -330,3 +336,8 @@ class device:
 
 class device_of(device):
     """As `device`, for the device of a tensor."""
+
+
+def is_current_stream_capturing() -> bool:
+    """False: there are no CUDA graphs."""
+    return False

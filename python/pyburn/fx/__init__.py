@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, TypeVar
 
 from pyburn._absent import absent_class, absent_function
@@ -29,3 +30,8 @@ def wrap(fn_or_name: T) -> T:
         True
     """
     return fn_or_name
+
+
+# torch has these as attributes without an import of their own; here all of them are this file.
+_symbolic_trace = graph = graph_module = interpreter = proxy = sys.modules[__name__]
+from pyburn.fx import node as node  # noqa: E402

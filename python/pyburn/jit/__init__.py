@@ -243,3 +243,12 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
         NotImplementedError: Always.
     """
     _refuse("load", "in torch, save the state_dict() of the loaded module, and pyburn.load that.")
+
+
+def _get_trace_graph(f: Any, args: Any = (), kwargs: Any = None, **options: Any) -> NoReturn:
+    """Nothing: tracing is not there.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    _refuse("_get_trace_graph", "use hooks to see what a module computes")

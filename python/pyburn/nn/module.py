@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pyburn._core import Tensor, bfloat16, device, dtype, float16, float32, float64
 from pyburn.autograd import no_grad
 from pyburn.nn import _global_hooks as everywhere
+from pyburn.nn import _state, _traversal
 from pyburn.nn._global_hooks import (
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -581,3 +582,8 @@ def _typename(value: Any) -> str:
 
 def _addindent(s_: str, numSpaces: int = 2) -> str:
     return s_.replace("\n", "\n" + " " * numSpaces)
+
+
+# Readers of annotations (`typing.get_type_hints`) look names up in the file of each base class.
+for _home in (_state, _traversal):
+    vars(_home)["Module"] = Module

@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyburn._core import Tensor
 from pyburn.autograd import enable_grad, set_grad_enabled
@@ -420,3 +420,31 @@ def check_betas(betas: Sequence[float | Tensor]) -> None:
     for i, beta in enumerate(betas):
         if not 0.0 <= float(beta) < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+# What optimizers written for torch import beside the class.
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """A `step` that records its work only for an optimizer made with ``differentiable=True``."""
+
+    @functools.wraps(func)
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(bool(self.defaults.get("differentiable", False))):
+            return func(self, *args, **kwargs)
+
+    return step
+
+
+def _get_value(x: Any) -> Any:
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _default_to_fused_or_foreach(params: Any, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
+    """Neither: each parameter's step is one call here already."""
+    return False, False
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    return []

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 __all__ = [
+    "GetAttrKey",
     "LeafSpec",
+    "MappingKey",
+    "SequenceKey",
     "TreeSpec",
+    "keystr",
     "register_pytree_node",
     "tree_all",
     "tree_any",
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
     "tree_map_only",
+    "tree_map_with_path",
     "tree_structure",
     "tree_unflatten",
 ]
@@ -23,11 +31,64 @@ __all__ = [
 PyTree = Any
 
 
+@dataclass(frozen=True)
+class SequenceKey:
+    """The place of a child in a list or tuple."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """The child at this place."""
+        return sequence[self.idx]
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """The key of a child in a dict."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """The child of this key."""
+        return mapping[self.key]
+
+
+@dataclass(frozen=True)
+class GetAttrKey:
+    """The name of a child that is an attribute."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """The attribute of this name."""
+        return getattr(obj, self.name)
+
+
+def keystr(kp: Iterable[Any]) -> str:
+    """The text of a path to a leaf.
+
+    Example:
+        >>> keystr((MappingKey("a"), SequenceKey(1), GetAttrKey("x")))
+        "['a'][1].x"
+    """
+    return "".join(str(key) for key in kp)
+
+
 class _Kind(NamedTuple):
     """How one class of containers is taken apart, and put together from its children and what else it needs."""
 
     flatten: Callable[[Any], tuple[list[Any], Any]]
     unflatten: Callable[[Iterable[Any], Any], Any]
+    flatten_with_keys: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None
 
     @property
     def flatten_fn(self) -> Callable[[Any], tuple[list[Any], Any]]:
@@ -38,6 +99,31 @@ class _Kind(NamedTuple):
     def unflatten_fn(self) -> Callable[[Iterable[Any], Any], Any]:
         """The second of the two, under torch's name."""
         return self.unflatten
+
+
+def _dict_flatten(d: Any) -> tuple[list[Any], Any]:
+    """A dict's values, and its keys."""
+    return list(d.values()), list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    """The dict of these values and keys."""
+    return dict(zip(context, values))
+
+
+def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """A dict's values, each with the key of its place, and its keys."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _list_flatten(d: Any) -> tuple[list[Any], Any]:
+    """A sequence's items."""
+    return list(d), None
+
+
+def _list_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """A sequence's items, each with its place."""
+    return [(SequenceKey(index), value) for index, value in enumerate(d)], None
 
 
 _KINDS: dict[type, _Kind] = {
@@ -53,6 +139,7 @@ _KINDS: dict[type, _Kind] = {
     ),
 }
 SUPPORTED_NODES: dict[Any, _Kind] = _KINDS
+Context = Any
 _NAMED = _Kind(lambda value: (list(value), type(value)), lambda children, kind: kind(*children))
 
 SUPPORTED_NODES[namedtuple] = _NAMED
@@ -131,7 +218,10 @@ def register_pytree_node(
     """Nothing; from now on this class is a container, taken apart and put together by these functions."""
     if cls in _KINDS:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _KINDS[cls] = _Kind(flatten_fn, unflatten_fn)
+    _KINDS[cls] = _Kind(flatten_fn, unflatten_fn, kwargs.get("flatten_with_keys_fn"))
+
+
+_register_pytree_node = register_pytree_node
 
 
 def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
@@ -219,3 +309,58 @@ def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Any = None) -> 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Any = None) -> bool:
     """Whether a leaf passes."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_flatten_with_path(
+    tree: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[tuple[Any, ...], Any]], TreeSpec]:
+    """The leaves in order, each with the path to it, and the shape that is left.
+
+    Example:
+        >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
+        [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    return list(_with_paths(tree, (), is_leaf)), tree_structure(tree, is_leaf)
+
+
+def _with_paths(
+    tree: PyTree, path: tuple[Any, ...], is_leaf: Callable[[Any], bool] | None
+) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    _, kind = _kind_of(tree)
+    if kind is None or (is_leaf is not None and is_leaf(tree)):
+        yield path, tree
+        return
+    for key, child in _children_with_keys(tree, kind):
+        yield from _with_paths(child, (*path, key), is_leaf)
+
+
+def _children_with_keys(tree: PyTree, kind: _Kind) -> list[tuple[Any, Any]]:
+    if kind.flatten_with_keys is not None:
+        return kind.flatten_with_keys(tree)[0]
+    if kind is _NAMED:
+        return [(GetAttrKey(name), getattr(tree, name)) for name in tree._fields]
+    if isinstance(tree, dict):
+        return _dict_flatten_with_keys(tree)[0]
+    if isinstance(tree, list | tuple):
+        return _list_flatten_with_keys(tree)[0]
+    raise ValueError(
+        f"Did not find a flatten_with_keys_fn for type: {type(tree)}. Please pass a flatten_with_keys_fn argument to "
+        "register_pytree_node."
+    )
+
+
+def tree_leaves_with_path(tree: PyTree, is_leaf: Any = None) -> list[tuple[tuple[Any, ...], Any]]:
+    """The leaves in order, each with the path to it."""
+    return tree_flatten_with_path(tree, is_leaf)[0]
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Any = None) -> PyTree:
+    """The tree of what `func` gives for each path and leaf, and for the leaves of `rests` at the same place.
+
+    Example:
+        >>> tree_map_with_path(lambda path, leaf: keystr(path), {"a": [1, 2]})
+        {'a': ["['a'][0]", "['a'][1]"]}
+    """
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [tree_leaves(rest, is_leaf) for rest in rests]
+    return tree_unflatten([func(path, leaf, *more) for (path, leaf), *more in zip(found, *others)], spec)

@@ -1,0 +1,1 @@
+"""Operators of vision that torchvision brings as compiled code, written with pyburn's functions."""
