@@ -101,7 +101,8 @@ def orthogonalized(grad: Tensor, coefficients: tuple[float, float, float], steps
 
 def _rounded(x: Tensor) -> Tensor:
     """`x` as bfloat16 holds it; sums are taken in float32, as torch's bfloat16 products do."""
-    return x.to(bfloat16).to(float32)
+    # GPUs here have no bfloat16.
+    return x.to(bfloat16).to(float32) if x.is_cpu else x.cpu().to(bfloat16).to(float32).to(x.device)
 
 
 def _rate_for(rows: int, columns: int, adjustment: str | None) -> float:
