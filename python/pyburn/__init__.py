@@ -252,6 +252,22 @@ if _typing.TYPE_CHECKING:
         igammac as igammac,
         mvlgamma as mvlgamma,
     )
+    from pyburn._checks import TensorType as TensorType
+    from pyburn._utils import _assert as _assert
+    from pyburn._checks import _assert_async as _assert_async
+    from pyburn._checks import _check as _check
+    from pyburn._checks import _check_index as _check_index
+    from pyburn._checks import _check_is_size as _check_is_size
+    from pyburn._checks import _check_not_implemented as _check_not_implemented
+    from pyburn._checks import _check_tensor_all as _check_tensor_all
+    from pyburn._checks import _check_type as _check_type
+    from pyburn._checks import _check_value as _check_value
+    from pyburn._checks import _check_with as _check_with
+    from pyburn.sparse.indices import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+    from pyburn.sparse.indices import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+    from pyburn._checks import _shape_as_tensor as _shape_as_tensor
+    from pyburn._checks import _softmax_backward_data as _softmax_backward_data
+    from pyburn._checks import get_device_module as get_device_module
 
 # `pyburn.tensor` is a module that can be called: it replaces the function of the same name.
 _importlib.import_module("pyburn.tensor")
