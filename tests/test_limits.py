@@ -98,6 +98,7 @@ HUGE: dict[str, Callable[[int], Any]] = {
     "nearest": lambda n: functional.interpolate(small(1, 2, 3, 3), size=(5, n)),
     "bilinear": lambda n: functional.interpolate(small(1, 2, 3, 3), size=(n, n), mode="bilinear"),
     "scale_factor": lambda n: functional.interpolate(small(1, 2, 3), scale_factor=float(n), mode="linear"),
+    "randperm": lambda n: pyburn.randperm(n),
     "mvlgamma": lambda n: pyburn.special.multigammaln(small(2), n),
 }
 

@@ -255,6 +255,9 @@ def randperm(
         >>> pyburn.randperm(4)
         tensor([0, 1, 3, 2])
     """
+    if n > 0:
+        # The list that is shuffled, and the tensor made of it.
+        _core._check_allocation(min(16 * n, 2**62))
     return made_out(out, _core._randperm(n, generator, _dtype(dtype, out), device, requires_grad))
 
 
