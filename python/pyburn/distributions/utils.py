@@ -177,7 +177,7 @@ def _standard_normal(shape: Sequence[int], dtype: dtype, device: device | str | 
     Example:
         >>> import pyburn
         >>> _standard_normal((2, 3), pyburn.float64, None).shape
-        Size([2, 3])
+        pyburn.Size([2, 3])
     """
     return randn(shape, dtype=dtype, device=device)
 

@@ -180,7 +180,7 @@ def flex_attention(
         >>> import pyburn
         >>> x = pyburn.ones(1, 1, 3, 2)
         >>> flex_attention(x, x, x).shape
-        torch.Size([1, 1, 3, 2])
+        pyburn.Size([1, 1, 3, 2])
     """
     if enable_gqa and query.shape[1] != key.shape[1]:
         groups = query.shape[1] // key.shape[1]

@@ -174,6 +174,8 @@ def _contract(
     tall, wide, depth = (math.prod(sizes.get(label, 1) for label in part) for part in (rows, columns, summed))
     many = math.prod(length)
     a, b = a.reshape(many, tall, depth), b.reshape(many, depth, wide)
+    if a.dtype != b.dtype:  # a sum of small integers is int64
+        a, b = a.long(), b.long()
     product = a.bmm(b) if summed else a * b
     labels = batch + rows + columns
     return product.reshape([sizes.get(label, 1) for label in labels]), labels
@@ -184,4 +186,4 @@ def _drop(tensor: Tensor, labels: list[Label], keep: set[Label]) -> tuple[Tensor
     gone = [place for place, label in enumerate(labels) if label not in keep]
     if not gone:
         return tensor, labels
-    return tensor.sum(gone).to(tensor.dtype), [label for label in labels if label in keep]
+    return tensor.sum(gone), [label for label in labels if label in keep]
