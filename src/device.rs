@@ -1,5 +1,6 @@
 //! Devices: `cpu` is burn's Flex backend, `wgpu:n` the n-th adapter through burn's wgpu backend with fusion.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
@@ -9,6 +10,7 @@ use cubecl_environment::config::RuntimeConfig;
 use cubecl_runtime::config::CubeClRuntimeConfig;
 use cubecl_runtime::config::autotune::AutotuneLevel;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::error::{self, Result};
 use crate::guard;
@@ -34,6 +36,11 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 
 /// What `set_default_device` chose: -2 nothing, -1 the CPU, n the n-th adapter.
 static DEFAULT: AtomicI32 = AtomicI32::new(-2);
+
+thread_local! {
+    /// The devices of the `with device:` blocks around this thread's code, the innermost last.
+    static ENTERED: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A GPU context does not survive a fork; afterwards asking for one is an error, not a hang.
 pub fn forbid_after_fork() {
@@ -181,6 +188,9 @@ impl Device {
 
 /// The device of new tensors: set by the program, by PYBURN_DEVICE, else a real GPU, else the CPU.
 pub fn default_device() -> Result<Device> {
+    if let Some(device) = ENTERED.with_borrow(|entered| entered.last().copied()) {
+        return Ok(device);
+    }
     match DEFAULT.load(Ordering::Relaxed) {
         -1 => Ok(Device::Cpu),
         -2 => choose(),
@@ -288,6 +298,19 @@ impl PyDevice {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         Ok((py.get_type::<Self>().into_any(), (self.0.name(),)))
+    }
+
+    /// Makes this the device of what the thread creates in the block.
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let device = slf.get().0;
+        device.burn()?;
+        ENTERED.with_borrow_mut(|entered| entered.push(device));
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
+        ENTERED.with_borrow_mut(Vec::pop);
     }
 }
 

@@ -287,3 +287,22 @@ def test_names_of_no_device():
         pyburn.device("nothing")
     with pytest.raises(RuntimeError):
         pyburn.device("cuda:x")
+
+
+def test_a_block_chooses_the_device_of_what_its_thread_creates():
+    with pyburn.device("wgpu") as device:
+        assert device.type == "wgpu" and pyburn.get_default_device().type == "wgpu"
+        assert pyburn.ones(2).device.type == pyburn.nn.Linear(2, 2).weight.device.type == "wgpu"
+        with pyburn.device("cpu"):
+            assert pyburn.ones(2).device.type == "cpu"
+        elsewhere: list[str] = []
+        thread = threading.Thread(target=lambda: elsewhere.append(pyburn.ones(2).device.type))
+        thread.start()
+        thread.join()
+        assert elsewhere == ["cpu"]
+        assert pyburn.ones(2).device.type == "wgpu"
+    with pytest.raises(KeyError), pyburn.device("wgpu"):
+        raise KeyError
+    assert pyburn.ones(2).device.type == "cpu"
+    with pytest.raises(pyburn.DeviceError, match="cuda"), pyburn.device("cuda"):
+        pass
