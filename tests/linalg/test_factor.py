@@ -148,3 +148,13 @@ def test_values_that_are_not_finite_end(value: float) -> None:
     assert pyburn.linalg.lu_factor_ex(x)[0].shape == (30, 30)
     assert pyburn.linalg.qr(x)[1].shape == (30, 30)
     assert pyburn.linalg.cholesky_ex(x)[0].shape == (30, 30)
+
+
+def test_reflectors_of_complex_numbers() -> None:
+    def made(*shape: int) -> np.ndarray:
+        return normal(*shape) + 1j * normal(*shape)[::-1]
+
+    a, tau, other = made(5, 3), made(3), made(5, 2)
+    for transpose in (False, True):
+        check_op(lambda lib, a, t, o, flag=transpose: lib.ormqr(a, t, o, True, flag), a, tau, other, grad=False)
+        check_op(lambda lib, a, t, o, flag=transpose: lib.ormqr(a, t, o.mT, False, flag), a, tau, other, grad=False)

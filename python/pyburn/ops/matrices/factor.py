@@ -338,6 +338,7 @@ def reflect(A: Tensor, tau: Tensor, other: Tensor, transposed: bool = False) -> 
     count = tau.shape[-1]
     unit = eye_like(A, A.shape[-2], A.shape[-1])
     vectors = A.tril(-1) + unit
+    tau = tau.conj() if transposed else tau
     order = range(count) if transposed else range(count - 1, -1, -1)
     for k in order:
         vector = vectors.narrow(-1, k, 1)  # (..., m, 1)
