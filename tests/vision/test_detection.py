@@ -106,6 +106,10 @@ def test_gradient_of_the_features():
 
 def test_boxes_of_no_image_and_no_boxes():
     assert roi_align(pyburn.ones(1, 2, 4, 4), pyburn.zeros(0, 5), 1.0, 2, 3, 2, True).shape == (0, 2, 2, 3)
+    register()
+    op = pyburn.ops.torchvision._roi_align_backward
+    none = op(pyburn.zeros(0, 2, 2, 3), pyburn.zeros(0, 5), 1.0, 2, 3, 1, 2, 4, 4, 2, True)
+    assert none.shape == (1, 2, 4, 4) and not none.any()
     with pytest.raises(RuntimeError, match="Tensor"):
         roi_align(pyburn.ones(1, 2, 4, 4), pyburn.zeros(1, 4), 1.0, 2, 3, 2, True)
 

@@ -57,6 +57,8 @@ def _roi_align_backward(
     with enable_grad():
         x = gradient.new_zeros(batch_size, channels, height, width).requires_grad_()
         y = roi_align(x, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned)
+    if not y.requires_grad:  # there is no box, so nothing was read
+        return x.detach()
     found: Tensor = grad(y, x, gradient)[0]
     return found
 
