@@ -442,6 +442,8 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use half::bf16;
+
     use super::*;
 
     /// Runs `draw` on a generator seeded with 42, the seed of all expected numbers below,
