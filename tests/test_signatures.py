@@ -19,8 +19,7 @@ MODULES = [
 DIFFERENT = {
     "nn.functional.log_softmax": "one function with torch.log_softmax, which takes out=",
     "nn.functional.softmax": "one function with torch.softmax, which takes out=",
-    "nn.functional.grouped_mm": "raises, as scaled_mm and its like: no such kernels",
-    "nn.functional.scaled_addmm": "raises",
+    "nn.functional.scaled_addmm": "raises, as its like: no such kernels",
     "nn.functional.scaled_addmm_": "raises",
     "nn.functional.scaled_grouped_mm": "raises",
     "nn.functional.scaled_mm": "raises",

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from nn.compare import ours, same
-from oracle import Case, check_op
+from oracle import Case, check_error, check_op
 
 F = pyburn.nn.functional
 
@@ -157,3 +157,49 @@ def test_losses_warn_of_broadcasting():
 def test_losses_far_away(name):
     far = Case([0.25, 1.0, -1.0, 3.0, float("inf"), -float("inf"), float("nan")], "float64")
     check_op(lambda t, x: getattr(t.nn.functional, name)(x, t.zeros_like(x), reduction="none"), far)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("left", "right", "ends"),
+    [((16, 8), (3, 8, 16), [4, 4, 16]), ((3, 5, 8), (8, 16), [0, 8, 16]), ((5, 16), (16, 8), [4, 12, 16])],
+)
+def test_grouped_mm(left, right, ends, dtype):
+    torch.manual_seed(0)
+
+    def run(lib, a, b):
+        offs = lib.tensor(ends, dtype=lib.int32)
+        return lib.nn.functional.grouped_mm(a, b, offs=offs)
+
+    check_op(run, Case(torch.randn(left), dtype), Case(torch.randn(right), dtype), rtol=2e-2, atol=2e-2)
+
+
+def test_grouped_mm_of_matrices_and_behind_the_last_group():
+    torch.manual_seed(0)
+    pair = Case(torch.randn(3, 4, 8)), Case(torch.randn(3, 8, 4))
+    check_op(lambda lib, a, b: lib.nn.functional.grouped_mm(a, b), *pair)
+    ends = pyburn.tensor([1, 2], dtype=pyburn.int32)
+    assert F.grouped_mm(pyburn.ones(3, 1), pyburn.ones(2, 1, 2), offs=ends).tolist() == [[1, 1], [1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "ends", "more"),
+    [
+        ((4, 8), (2, 8, 4), None, {}),
+        ((4, 8), (2, 8, 4), "int64", {}),
+        ((4, 8), (3, 8, 4), "int32", {}),
+        ((4, 4), (2, 8, 4), "int32", {}),
+        ((4,), (2, 8, 4), "int32", {}),
+        ((2, 4, 8), (2, 8, 4), "int32", {}),
+        ((2, 4, 8), (3, 8, 4), None, {}),
+        ((4, 8), (2, 8, 4), "int32", {"out_dtype": "float16"}),
+        ((4, 8), (2, 8, 4), "int32", {"bias": "float32"}),
+    ],
+)
+def test_grouped_mm_refuses_what_torch_refuses(left, right, ends, more):
+    def run(lib, a, b):
+        offs = None if ends is None else lib.tensor([2, 4], dtype=getattr(lib, ends))
+        kwargs = {key: lib.ones(2, 4) if key == "bias" else getattr(lib, value) for key, value in more.items()}
+        return lib.nn.functional.grouped_mm(a, b, offs=offs, **kwargs)
+
+    check_error(run, Case(torch.ones(left)), Case(torch.ones(right)), same_class=True)

@@ -20,7 +20,7 @@ INTERNAL = {
     "has_torch_function_variadic",
 }
 # There, but they raise: they need number formats of certain GPUs.
-RAISE = ["grouped_mm", "scaled_addmm", "scaled_addmm_", "scaled_grouped_mm", "scaled_mm"]
+RAISE = ["scaled_addmm", "scaled_addmm_", "scaled_grouped_mm", "scaled_mm"]
 OLDER = {"Container", "clip_grad_norm"}
 
 PATHS = [

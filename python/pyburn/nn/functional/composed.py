@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, bfloat16, dtype, float16, float32, int32
 from pyburn.nn.functional.classification import cross_entropy
 from pyburn.nn.functional.linear import linear
+from pyburn.ops import cat, stack, triu_indices
 from pyburn.ops import nn as ops
-from pyburn.ops import triu_indices
 from pyburn.ops._methods import need_real
 
 
@@ -136,6 +137,82 @@ def linear_cross_entropy(
     )
 
 
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: dtype | None = None,
+) -> Tensor:
+    """The products of groups of rows, columns or matrices, as layers of experts need them.
+
+    Args:
+        mat_a: (M, K), or (G, M, K) for a matrix in each group.
+        mat_b: (K, N) or (G, K, N).
+        offs: Where each group ends, int32, in the rows of a flat `mat_a` beside a `mat_b` of G matrices, in the
+            columns of a flat `mat_b` beside a `mat_a` of G matrices, or in the K of two flat ones.
+        bias: Not supported yet, as in torch.
+        out_dtype: The dtype of `mat_a`, or None.
+
+    Differs from torch:
+        Rows and columns behind the last group are zeros, not whatever was in memory, and strides need not be
+        multiples of 16 bytes.
+
+    Example:
+        >>> import pyburn
+        >>> ends = pyburn.tensor([1, 3], dtype=pyburn.int32)
+        >>> experts = pyburn.tensor([[[2.0]], [[3.0]]])
+        >>> pyburn.nn.functional.grouped_mm(pyburn.ones(3, 1), experts, offs=ends).flatten()
+        tensor([2., 3., 3.])
+    """
+    _check_grouped(mat_a, mat_b, offs, bias, out_dtype)
+    if offs is None:
+        return mat_a @ mat_b
+    ends = [int(end) for end in offs.tolist()]
+    places = list(itertools.pairwise([0, *ends]))
+    if mat_a.dim() == 2 and mat_b.dim() == 2:
+        return stack([mat_a[:, start:end] @ mat_b[start:end] for start, end in places])
+    if mat_a.dim() == 2:
+        rows = [mat_a[start:end] @ mat_b[group] for group, (start, end) in enumerate(places)]
+        return cat([*rows, mat_a.new_zeros(mat_a.shape[0] - ends[-1], mat_b.shape[-1])])
+    columns = [mat_a[group] @ mat_b[:, start:end] for group, (start, end) in enumerate(places)]
+    return cat([*columns, mat_b.new_zeros(mat_a.shape[1], mat_b.shape[1] - ends[-1])], 1)
+
+
+def _check_grouped(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None, bias: Tensor | None, out: dtype | None) -> None:
+    for name, matrix in (("mat_a", mat_a), ("mat_b", mat_b)):
+        if matrix.dtype not in (float32, bfloat16, float16):
+            raise RuntimeError(f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {matrix.dtype}")
+        if matrix.dim() not in (2, 3):
+            raise RuntimeError(f"{name} has to be 2 or 3d, got {matrix.dim()}d")
+    if mat_a.dtype != mat_b.dtype:
+        raise RuntimeError(f"Expected mat_a and mat_b to have the same dtype, got {mat_a.dtype} and {mat_b.dtype}")
+    if mat_a.shape[-1] != mat_b.shape[-2]:
+        raise RuntimeError(
+            f"contraction dimension of mat_a and mat_b must match, got {mat_a.shape[-1]} and {mat_b.shape[-2]}"
+        )
+    if (offs is None) != (mat_a.dim() == mat_b.dim() == 3):
+        raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    if out not in (None, mat_a.dtype):
+        raise RuntimeError(f"Grouped gemm output dtype must match `mat_a` dtype, got {out} and {mat_a.dtype}")
+    groups = [len(matrix) for matrix in (mat_a, mat_b) if matrix.dim() == 3]
+    if offs is None:
+        if groups[0] != groups[1]:
+            raise RuntimeError(f"batched dimension has to match, got {groups[0]} and {groups[1]}")
+        return
+    if offs.dim() != 1 or offs.dtype != int32:
+        raise RuntimeError(f"Offsets have to be int32 of 1 dimension, got {offs.dtype} of {offs.dim()}")
+    if any(number != len(offs) for number in groups):
+        raise RuntimeError(f"matrix batch sizes have to match, got {groups[0]} matrices and {len(offs)} offsets")
+    ends = [0, *offs.tolist()]
+    length = mat_b.shape[1] if mat_a.dim() == 3 else mat_a.shape[1 if mat_b.dim() == 2 else 0]
+    if any(end < start for start, end in itertools.pairwise(ends)) or ends[-1] > length:
+        raise RuntimeError(f"Offsets have to grow and end by {length}, got {ends[1:]}")
+
+
 def _refused(name: str, instead: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{name}: needs a GPU format that pyburn has not; {instead}.")
@@ -150,4 +227,3 @@ scaled_mm = _refused("scaled_mm", _MULTIPLY)
 scaled_addmm = _refused("scaled_addmm", _MULTIPLY)
 scaled_addmm_ = _refused("scaled_addmm_", _MULTIPLY)
 scaled_grouped_mm = _refused("scaled_grouped_mm", _MULTIPLY)
-grouped_mm = _refused("grouped_mm", "multiply the groups one by one with matmul")
