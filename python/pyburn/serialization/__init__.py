@@ -49,7 +49,8 @@ def save(
 
     Tensors that share memory share it in the file, with their strides. What can be saved: tensors and parameters,
     numbers, text, bytes, None, lists, tuples, dicts, sets, Size, dtype, device, numpy's arrays and numbers,
-    argparse.Namespace and paths, nested in any way, and whole modules, for pyburn's `load(weights_only=False)`.
+    argparse.Namespace and paths, nested in any way, and whole modules, for pyburn's `load(weights_only=False)`. An
+    object of another class is written as pickle writes it, which `load` refuses to rebuild: see `add_safe_globals`.
 
     Args:
         obj: What to save; for a model its `state_dict()`.
@@ -59,7 +60,7 @@ def save(
         _use_new_zipfile_serialization: Accepted; the file is always the archive of torch 1.6 and later.
 
     Raises:
-        TypeError: A part of the object is of a class that only code could rebuild.
+        TypeError: A part of the object has no form for files: a lambda, a local class, a generator.
 
     Differs from torch:
         A whole Module is written with the name of its pyburn class, which torch cannot read: for torch save its

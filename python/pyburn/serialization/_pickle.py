@@ -1,8 +1,9 @@
-"""A writer of pickle's opcodes in the part that `torch.load(weights_only=True)` reads."""
+"""A writer of pickle's opcodes: of plain values in the part that `torch.load(weights_only=True)` reads."""
 
 from __future__ import annotations
 
 import argparse
+import enum
 import pathlib
 import struct
 import sys
@@ -16,6 +17,7 @@ from pyburn._size import Size
 from pyburn.nn.module import Module
 from pyburn.nn.parameter import Parameter
 from pyburn.serialization import _modules
+from pyburn.serialization._objects import write_object
 from pyburn.serialization._storages import STORAGES
 
 
@@ -33,7 +35,7 @@ class Pickler:
         """The whole pickle.
 
         Raises:
-            TypeError: A value is of a class that only code could rebuild.
+            TypeError: A value has no form for files, such as a lambda.
         """
         self._write(value, "")
         self.parts.append(b".")
@@ -47,8 +49,8 @@ class Pickler:
             writer(self, value, path)
         elif isinstance(value, Tensor):
             _write_tensor(self, value, path)
-        elif isinstance(value, str):
-            _write_text(self, str(value), path)
+        elif isinstance(value, str) and not isinstance(value, enum.Enum):
+            _write_text(self, str.__str__(value), path)
         elif isinstance(value, pathlib.PurePath):
             self._call("pathlib", type(value).__name__, tuple(value.parts), path)
             self._remember(("id", id(value)), value)
@@ -56,9 +58,9 @@ class Pickler:
             _write_module(self, value, path)
         elif callable(value) and _modules.is_function_of_pyburn(value):
             self._global(value.__module__, value.__qualname__)
-        elif type(value).__module__ == "numpy":
+        elif type(value).__module__ == "numpy" and _is_plain_numpy(value):
             _write_numpy(self, value, path)
-        else:
+        elif not write_object(self, value, path):
             raise TypeError(_cannot_save(value, path))
 
     def _remembered(self, key: Any) -> bool:
@@ -115,9 +117,10 @@ def _cannot_save(value: Any, path: str) -> str:
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if hasattr(value, "state_dict"):
         return f"save: the object{where} is a whole {kind}; a file holds values, not code: save its .state_dict()."
+    name = getattr(value, "__qualname__", "")
     return (
-        f"save: the object{where} is a {kind}; a file holds tensors, numbers, text, bytes, lists, tuples, dicts and "
-        "sets: save its values in one of these."
+        f"save: the object{where} is a {kind}{' ' + name if name else ''}, which cannot be found by its name or has "
+        "no form for files: save its values in a list or dict."
     )
 
 
@@ -173,14 +176,8 @@ def _write_ordered(self: Pickler, value: OrderedDict[Any, Any], path: str) -> No
 
 def _write_default(self: Pickler, value: defaultdict[Any, Any], path: str) -> None:
     self._global("collections", "defaultdict")
-    kind = value.default_factory
-    if kind in (list, dict, set, int, float, str, bool, tuple):
-        self._global("__builtin__", getattr(kind, "__name__", ""))
-        self.parts.append(b"\x85R")
-    else:
-        raise TypeError(
-            f"save: the defaultdict{' at ' + path if path else ''} has a factory that is code; save dict(it)."
-        )
+    self._tuple(() if value.default_factory is None else (value.default_factory,), f"{path}.default_factory")
+    self.parts.append(b"R")
     self._remember(("id", id(value)), value)
     _write_items(self, value, path)
 
@@ -262,10 +259,13 @@ def _write_module(self: Pickler, value: Module, path: str) -> None:
     self.parts.append(b"b")
 
 
+def _is_plain_numpy(value: Any) -> bool:
+    numpy = sys.modules["numpy"]
+    return isinstance(value, numpy.ndarray | numpy.generic) and value.dtype.kind in "biufcSU"
+
+
 def _write_numpy(self: Pickler, value: Any, path: str) -> None:
     numpy = sys.modules["numpy"]
-    if not isinstance(value, numpy.ndarray | numpy.generic) or value.dtype.kind not in "biufcSU":
-        raise TypeError(_cannot_save(value, path))
     order = "|" if value.dtype.itemsize == 1 or value.dtype.kind == "S" else "<"
     code = value.dtype.str[1:]
     plain = numpy.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
