@@ -14,6 +14,7 @@ pub mod fft;
 pub mod gelu;
 pub mod gemm;
 pub mod index;
+pub mod introsort;
 pub mod iterate;
 pub mod ldl;
 pub mod lines;

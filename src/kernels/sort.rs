@@ -5,6 +5,7 @@
 use rayon::slice::ParallelSliceMut;
 
 use super::element::Element;
+use super::introsort;
 use super::iterate::PARALLEL_ABOVE;
 use super::lines::{lines, step};
 use super::memory::Memory;
@@ -53,12 +54,42 @@ impl Keys {
         }
     }
 
-    /// Where the element that has `place` others before it stands.
+    /// Where the first of those equal to the element with `place` others before it stands.
     fn nth(&mut self, place: usize) -> usize {
         match self {
             Self::Narrow(keys) => *keys.select_nth_unstable(place).1 as u32 as usize,
             Self::Wide(keys) => *keys.select_nth_unstable(place).1 as u64 as usize,
         }
+    }
+
+    /// Where the element with `place` others before it stands, as torch chooses among equals.
+    fn nth_as_torch(&mut self, place: usize) -> usize {
+        match self {
+            Self::Narrow(keys) => introsort::nth(keys, place, narrow_less) as u32 as usize,
+            Self::Wide(keys) => introsort::nth(keys, place, wide_less) as u64 as usize,
+        }
+    }
+
+    /// All in order, equals as torch leaves them; the keys are as they were read.
+    fn sort_as_torch(&mut self) {
+        match self {
+            Self::Narrow(keys) => introsort::sort(keys, narrow_less),
+            Self::Wide(keys) => introsort::sort(keys, wide_less),
+        }
+    }
+
+    /// The first `count` in front, equals as torch leaves them; the keys are as they were read.
+    fn top_as_torch(&mut self, count: usize, in_order: bool) {
+        match self {
+            Self::Narrow(keys) => introsort::top(keys, count, in_order, narrow_less),
+            Self::Wide(keys) => introsort::top(keys, count, in_order, wide_less),
+        }
+    }
+
+    /// Whether two of the first `count`, which are in order, are equal, or the last of them and one behind it.
+    fn tied(&self, count: usize, size: usize) -> bool {
+        (1..count).any(|place| self.same(place - 1, place))
+            || count > 0 && (count..size).any(|place| self.same(count - 1, place))
     }
 
     fn position(&self, place: usize) -> usize {
@@ -76,6 +107,58 @@ impl Keys {
     }
 }
 
+fn narrow_less(one: &u64, other: &u64) -> bool {
+    one >> 32 < other >> 32
+}
+
+fn wide_less(one: &u128, other: &u128) -> bool {
+    one >> 64 < other >> 64
+}
+
+/// How equal elements stand to each other.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Ties {
+    /// As before.
+    Stable,
+    /// As torch's sort leaves them.
+    Sort,
+    /// As torch's top-k leaves them.
+    Top,
+    /// As torch's top-k leaves all elements, when nobody asked for an order.
+    TopAnyOrder,
+}
+
+/// # Safety
+/// As `Keys::read`.
+unsafe fn arranged<T: Element>(
+    memory: Memory,
+    at: usize,
+    by: usize,
+    size: usize,
+    count: usize,
+    descending: bool,
+    ties: Ties,
+) -> Keys {
+    // SAFETY: the caller's.
+    let read = || unsafe { Keys::read::<T>(memory, at, by, size, descending) };
+    let mut keys = read();
+    if ties == Ties::TopAnyOrder {
+        keys.top_as_torch(count, false);
+        return keys;
+    }
+    keys.arrange(count);
+    // Without equals there is one order, and ours is faster.
+    let unsettled = ties != Ties::Stable && keys.tied(count, size);
+    if unsettled && ties == Ties::Top {
+        keys = read();
+        keys.top_as_torch(count, true);
+    } else if unsettled && size > introsort::SHORT {
+        keys = read();
+        keys.sort_as_torch();
+    }
+    keys
+}
+
 /// The first `count` elements of each line in order, with their positions: all of them is a sort.
 ///
 /// # Safety
@@ -85,6 +168,7 @@ pub unsafe fn ordered<T: Element>(
     size: usize,
     count: usize,
     descending: bool,
+    ties: Ties,
     from: Place<'_>,
     values: Place<'_>,
     indices: Place<'_>,
@@ -93,8 +177,7 @@ pub unsafe fn ordered<T: Element>(
     lines([from.geometry, values.geometry, indices.geometry], dim, |[at, value_at, index_at]| {
         // SAFETY: the caller vouches for the geometries; lines do not share elements of the outputs.
         unsafe {
-            let mut keys = Keys::read::<T>(from.memory, at, steps[0], size, descending);
-            keys.arrange(count);
+            let keys = arranged::<T>(from.memory, at, steps[0], size, count, descending, ties);
             for place in 0..count {
                 let position = keys.position(place);
                 values.memory.write(value_at + place * steps[1], from.memory.read::<T>(at + position * steps[0]));
@@ -137,14 +220,14 @@ pub unsafe fn picked<T: Element>(
             let first_nan = || (0..size).find(|&index| item(index).is_nan());
             let mut keys = Keys::read::<T>(from.memory, at, by, size, false);
             let position = match pick {
-                Pick::Nth(place) => keys.nth(place),
+                Pick::Nth(place) => keys.nth_as_torch(place),
                 Pick::Median => first_nan().unwrap_or_else(|| keys.nth((size - 1) / 2)),
                 Pick::NanMedian => {
                     let numbers = (0..size).filter(|&index| !item(index).is_nan()).count();
                     keys.nth(numbers.saturating_sub(1) / 2)
                 }
                 Pick::Mode => {
-                    keys.arrange(size);
+                    keys.sort_as_torch();
                     most_frequent(&keys, size)
                 }
             };

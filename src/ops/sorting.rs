@@ -11,7 +11,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::memory::Memory;
 use crate::kernels::scan::Place;
-use crate::kernels::sort::{self, Distinct, Pick};
+use crate::kernels::sort::{self, Distinct, Pick, Ties};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, Geometry, contiguous_strides, wrap_dim};
@@ -44,15 +44,20 @@ fn pairs(
     Ok((values, indices))
 }
 
-/// Elements in order with their positions; equal elements keep theirs, NaN counts as the greatest.
-pub fn sort(x: &Tensor, dim: usize, descending: bool) -> Result<(Tensor, Tensor)> {
-    let (values, indices) = first(x, "sort", dim, x.size(dim), descending)?;
+/// torch sorts long vectors of integers, least first, by their digits: equal ones keep their order.
+const DIGITS_FROM: usize = 1 << 15;
+
+/// Elements in order with their positions, NaN counts as the greatest; equal ones keep their order, or torch's.
+pub fn sort(x: &Tensor, dim: usize, descending: bool, stable: bool) -> Result<(Tensor, Tensor)> {
+    let digits = x.rank() == 1 && x.numel() >= DIGITS_FROM && x.dtype().kind() == Kind::Int && !descending;
+    let ties = if stable || digits { Ties::Stable } else { Ties::Sort };
+    let (values, indices) = first(x, "sort", dim, x.size(dim), descending, ties)?;
     record_chosen("SortBackward0", x, dim, &values, &indices, true);
     Ok((values, indices))
 }
 
 /// The first `count` elements along `dim` in order, outside the graph.
-fn first(x: &Tensor, op: &str, dim: usize, count: usize, descending: bool) -> Result<(Tensor, Tensor)> {
+fn first(x: &Tensor, op: &str, dim: usize, count: usize, descending: bool, ties: Ties) -> Result<(Tensor, Tensor)> {
     let (dtype, size) = (x.dtype(), x.size(dim));
     let shape: Dims = x.shape().iter().enumerate().map(|(at, &old)| if at == dim { count } else { old }).collect();
     // All in order lie as the input does, a few of them in row-major order.
@@ -60,21 +65,22 @@ fn first(x: &Tensor, op: &str, dim: usize, count: usize, descending: bool) -> Re
     pairs(op, x, &shape, &strides, |[from, values, indices]| {
         // SAFETY: geometries lie inside their storages, and the outputs have `count` elements along `dim`.
         with_element!(dtype, T => unsafe {
-            sort::ordered::<T>(dim, size, count, descending, from, values, indices);
+            sort::ordered::<T>(dim, size, count, descending, ties, from, values, indices);
             Ok(())
         }, else refused(op, dtype))
     })
 }
 
-/// The `k` greatest (or least) elements along `dim`, in order.
-pub fn topk(x: &Tensor, k: isize, dim: usize, largest: bool) -> Result<(Tensor, Tensor)> {
+/// The `k` greatest (or least) elements along `dim`, in order if asked for.
+pub fn topk(x: &Tensor, k: isize, dim: usize, largest: bool, sorted: bool) -> Result<(Tensor, Tensor)> {
     let size = x.size(dim);
     if k < 0 || k as usize > size {
         return error::runtime(format!(
             "topk: selected index k out of range: k is {k} but dimension {dim} has size {size}"
         ));
     }
-    let (values, indices) = first(x, "topk", dim, k as usize, largest)?;
+    let ties = if sorted { Ties::Top } else { Ties::TopAnyOrder };
+    let (values, indices) = first(x, "topk", dim, k as usize, largest, ties)?;
     record_chosen("TopkBackward0", x, dim, &values, &indices, true);
     Ok((values, indices))
 }
@@ -132,12 +138,12 @@ pub fn integers(values: &[i64]) -> Result<Tensor> {
 
 #[pymethods]
 impl PyTensor {
-    fn _sort(&self, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> {
-        sort(&self.tensor, wrap_dim("sort", dim, self.tensor.rank())?, descending)
+    fn _sort(&self, dim: isize, descending: bool, stable: bool) -> Result<(Tensor, Tensor)> {
+        sort(&self.tensor, wrap_dim("sort", dim, self.tensor.rank())?, descending, stable)
     }
 
-    fn _topk(&self, k: isize, dim: isize, largest: bool) -> Result<(Tensor, Tensor)> {
-        topk(&self.tensor, k, wrap_dim("topk", dim, self.tensor.rank())?, largest)
+    fn _topk(&self, k: isize, dim: isize, largest: bool, sorted: bool) -> Result<(Tensor, Tensor)> {
+        topk(&self.tensor, k, wrap_dim("topk", dim, self.tensor.rank())?, largest, sorted)
     }
 
     fn _kthvalue(&self, k: isize, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {

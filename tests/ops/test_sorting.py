@@ -43,6 +43,39 @@ def test_topk_and_sort_of_nan() -> None:
     check_op(lambda lib, x: [*x.sort(), *x.sort(descending=True), lib.msort(x)], x, grad=False)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [16, 17, 300])
+@pytest.mark.parametrize("kinds", [3, 40])
+def test_equal_elements_stand_as_torch_leaves_them(dtype: str, size: int, kinds: int) -> None:
+    x = RNG.integers(0, kinds, (size,)).astype("float64")
+    if dtype.startswith(("float", "bfloat")) and kinds == 3:
+        x[RNG.random(size) < 0.2] = NAN
+    case = Case(x, dtype)
+    check_op(lambda lib, x: [x.sort(), x.argsort(descending=True)], case, grad=False)
+    if dtype != "bool":
+        for k in (1, 3, size // 2, size):
+            check_op(lambda lib, x, k=k: [x.topk(k), x.topk(k, largest=False), x.kthvalue(k)], case, grad=False)
+            check_op(lambda lib, x, k=k: x.topk(k, sorted=False), case, grad=False)
+
+
+def test_equal_elements_of_lines_and_long_vectors() -> None:
+    x = RNG.integers(0, 4, (40, 30))
+    check_op(lambda lib, x: [x.sort(0), x.sort(1), x.t().topk(7), x.kthvalue(9, 0), x.mode(0), x.mode(1)], x)
+    for size in (32767, 32768):
+        long = RNG.integers(0, 9, (size,))
+        check_op(lambda lib, x: [x.sort(), x.argsort(descending=True), x.float().argsort()], long)
+
+
+def test_a_sort_that_cuts_badly_turns_to_a_heap() -> None:
+    # Each cut of the median of three takes off two elements only.
+    half = 2000
+    killer = [0] * (2 * half)
+    for index in range(half):
+        killer[index] = index if index % 2 else half + index
+        killer[half + index] = 2 * index + 1
+    check_op(lambda lib, x: [(x // 50).sort(), x.sort(), (x // 50).topk(half)], np.array(killer))
+
+
 @pytest.mark.parametrize("name", ["sort", "topk"])
 def test_second_derivatives(name: str) -> None:
     arguments = (2,) if name == "topk" else (1,)

@@ -31,6 +31,7 @@ def coo(lib, i, v, size=(3, 3)):
 MATRIX = {
     "to_dense": lambda lib, s, d: s.to_dense(),
     "coalesce": lambda lib, s, d: (s.coalesce().indices(), s.coalesce().values()),
+    "taken as coalesced": lambda lib, s, d: s._coalesced_(True).indices(),
     "matmul": lambda lib, s, d: s @ d,
     "mm": lambda lib, s, d: lib.mm(s, d),
     "sparse.mm": lambda lib, s, d: lib.sparse.mm(s, d),

@@ -43,7 +43,7 @@ def sort(
         input: The tensor.
         dim: The dimension.
         descending: Whether the greatest come first.
-        stable: Whether equal elements keep their order; here they always do.
+        stable: Whether equal elements keep their order; else they stand as torch's CPU sort leaves them.
         out: Where to write the results.
 
     Example:
@@ -51,7 +51,7 @@ def sort(
         >>> pyburn.sort(pyburn.tensor([3, 1, 2])).indices
         tensor([1, 2, 0])
     """
-    return return_types.sort(write_outs(out, input._sort(dim, descending)))
+    return return_types.sort(write_outs(out, input._sort(dim, descending, stable)))
 
 
 def argsort(
@@ -63,7 +63,7 @@ def argsort(
         input: The tensor.
         dim: The dimension.
         descending: Whether the greatest come first.
-        stable: Whether equal elements keep their order; here they always do.
+        stable: Whether equal elements keep their order; else they stand as torch's CPU sort leaves them.
         out: Where to write the result.
 
     Example:
@@ -71,7 +71,7 @@ def argsort(
         >>> pyburn.argsort(pyburn.tensor([3, 1, 2]), descending=True)
         tensor([0, 2, 1])
     """
-    return write_out(out, input.detach()._sort(dim, descending)[1])
+    return write_out(out, input.detach()._sort(dim, descending, stable)[1])
 
 
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -86,7 +86,7 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.msort(pyburn.tensor([3, 1, 2]))
         tensor([1, 2, 3])
     """
-    return write_out(out, input._sort(0, False)[0])
+    return write_out(out, input._sort(0, False, True)[0])
 
 
 def topk(
@@ -105,7 +105,7 @@ def topk(
         k: How many.
         dim: The dimension.
         largest: Whether the greatest are wanted, or the least.
-        sorted: Whether they must be in order; here they always are.
+        sorted: Whether they must be in order; else they stand as torch's CPU selection leaves them.
         out: Where to write the results.
 
     Example:
@@ -113,7 +113,7 @@ def topk(
         >>> pyburn.topk(pyburn.tensor([1.0, 4.0, 2.0, 3.0]), 2).values
         tensor([4., 3.])
     """
-    return return_types.topk(write_outs(out, input._topk(k, dim, largest)))
+    return return_types.topk(write_outs(out, input._topk(k, dim, largest, sorted)))
 
 
 def kthvalue(
@@ -288,7 +288,7 @@ def _quantile(
         )
     points = _quantile_points(name, input, q)
     lines = input.reshape(-1) if dim is None or input.dim() == 0 else input.transpose(dim, -1)
-    ordered = lines._sort(-1, False)[0]
+    ordered = lines._sort(-1, False, True)[0]
     size = ordered.shape[-1]
     bad = ordered.detach().isnan()
     flat = points.reshape(-1)

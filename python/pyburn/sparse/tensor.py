@@ -230,6 +230,11 @@ class SparseCooTensor(SparseTensor):
         """Whether the places are in order and none comes twice."""
         return self._joined
 
+    def _coalesced_(self, coalesced: bool) -> Any:
+        """This tensor, taken at its word about whether the places are in order and none comes twice."""
+        self._joined = coalesced
+        return self
+
     def sparse_dim(self) -> int:
         """How many dimensions have places."""
         return int(self._places.shape[0])

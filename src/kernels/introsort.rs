@@ -1,0 +1,198 @@
+//! The order in which torch's CPU sort, top-k and k-th value leave equal elements (benchmarks/cases.py: large_sort).
+//!
+//! They call C++'s `std::sort`, `std::nth_element` and `std::partial_sort`, whose steps in GNU's library depend on the
+//! comparisons alone: introsort with the median of three as pivot, a heap below it, insertion into short runs. Programs
+//! that order by a key with equal values (edges by target, tokens by expert) see these steps in their numbers.
+
+/// Runs up to this length are left to insertion.
+pub const SHORT: usize = 16;
+
+/// Puts all elements in order as `std::sort` does.
+pub fn sort<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
+    let depth = depth(keys.len());
+    parts(keys, depth, less);
+    insert(keys, less);
+}
+
+/// Puts the first `count` in order in front as torch's top-k does; unless `in_order`, as the selection leaves them.
+pub fn top<K: Copy>(keys: &mut [K], count: usize, in_order: bool, less: impl Fn(&K, &K) -> bool + Copy) {
+    if count == 0 {
+        return;
+    }
+    if count.saturating_mul(64) <= keys.len() {
+        heap_front(keys, count, less);
+        heap_to_order(&mut keys[..count], less);
+    } else {
+        select(keys, count - 1, less);
+        if in_order {
+            sort(&mut keys[..count - 1], less);
+        }
+    }
+}
+
+/// The element that has `place` before it, chosen among equals as torch's `kthvalue` does.
+pub fn nth<K: Copy>(keys: &mut [K], place: usize, less: impl Fn(&K, &K) -> bool + Copy) -> K {
+    let (mut left, mut right) = (0, keys.len() - 1);
+    while left + 1 < right {
+        keys.swap(left + (right - left) / 2, left + 1);
+        for (low, high) in [(left + 1, right), (left, right), (left + 1, left)] {
+            if less(&keys[high], &keys[low]) {
+                keys.swap(low, high);
+            }
+        }
+        let (pivot, mut from, mut to) = (keys[left], left + 1, right);
+        loop {
+            from += 1;
+            while less(&keys[from], &pivot) {
+                from += 1;
+            }
+            to -= 1;
+            while less(&pivot, &keys[to]) {
+                to -= 1;
+            }
+            if to < from {
+                break;
+            }
+            keys.swap(from, to);
+        }
+        keys.swap(left, to);
+        if to <= place {
+            left = from;
+        }
+        if to >= place {
+            right = to.saturating_sub(1);
+        }
+    }
+    if left + 1 == right && less(&keys[right], &keys[left]) {
+        keys.swap(left, right);
+    }
+    keys[place]
+}
+
+/// How often a range may be cut before a heap takes over.
+fn depth(length: usize) -> u32 {
+    length.checked_ilog2().unwrap_or(0) * 2
+}
+
+/// Cuts until every part is short.
+fn parts<K: Copy>(mut keys: &mut [K], mut depth: u32, less: impl Fn(&K, &K) -> bool + Copy) {
+    while keys.len() > SHORT {
+        if depth == 0 {
+            heap_front(keys, keys.len(), less);
+            heap_to_order(keys, less);
+            return;
+        }
+        depth -= 1;
+        let cut = partition(keys, less);
+        let (front, back) = keys.split_at_mut(cut);
+        parts(back, depth, less);
+        keys = front;
+    }
+}
+
+/// Cuts on one side until `place` holds its element, nothing before it is greater and nothing after it less.
+fn select<K: Copy>(mut keys: &mut [K], mut place: usize, less: impl Fn(&K, &K) -> bool + Copy) {
+    let mut depth = depth(keys.len());
+    while keys.len() > 3 {
+        if depth == 0 {
+            heap_front(keys, place + 1, less);
+            keys.swap(0, place);
+            return;
+        }
+        depth -= 1;
+        let cut = partition(keys, less);
+        let (front, back) = keys.split_at_mut(cut);
+        if cut <= place {
+            (keys, place) = (back, place - cut);
+        } else {
+            keys = front;
+        }
+    }
+    insert(keys, less);
+}
+
+/// Moves the median of the second, the middle and the last to the front and splits the rest around it.
+fn partition<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) -> usize {
+    let (a, b, c) = (1, keys.len() / 2, keys.len() - 1);
+    let below = |one: usize, other: usize| less(&keys[one], &keys[other]);
+    let median = match below(a, b) {
+        true if below(b, c) => b,
+        true if below(a, c) => c,
+        true => a,
+        false if below(a, c) => a,
+        false if below(b, c) => c,
+        false => b,
+    };
+    keys.swap(0, median);
+    let (pivot, mut from, mut to) = (keys[0], 1, keys.len());
+    loop {
+        while less(&keys[from], &pivot) {
+            from += 1;
+        }
+        to -= 1;
+        while less(&pivot, &keys[to]) {
+            to -= 1;
+        }
+        if from >= to {
+            return from;
+        }
+        keys.swap(from, to);
+        from += 1;
+    }
+}
+
+fn insert<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
+    for index in 1..keys.len() {
+        let (key, mut at) = (keys[index], index);
+        while at > 0 && less(&key, &keys[at - 1]) {
+            keys[at] = keys[at - 1];
+            at -= 1;
+        }
+        keys[at] = key;
+    }
+}
+
+/// Makes the first `count` a heap of the least ones, the greatest of them in front.
+fn heap_front<K: Copy>(keys: &mut [K], count: usize, less: impl Fn(&K, &K) -> bool + Copy) {
+    let (heap, rest) = keys.split_at_mut(count);
+    for hole in (0..count / 2).rev() {
+        sift(heap, hole, heap[hole], less);
+    }
+    for key in rest {
+        if less(key, &heap[0]) {
+            let fresh = std::mem::replace(key, heap[0]);
+            sift(heap, 0, fresh, less);
+        }
+    }
+}
+
+fn heap_to_order<K: Copy>(mut heap: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
+    while let [front @ .., last] = heap {
+        if front.is_empty() {
+            return;
+        }
+        let fresh = std::mem::replace(last, front[0]);
+        sift(front, 0, fresh, less);
+        heap = front;
+    }
+}
+
+/// Fills `hole` with the greater children down to a leaf, then lets `key` rise from there.
+fn sift<K: Copy>(heap: &mut [K], top: usize, key: K, less: impl Fn(&K, &K) -> bool + Copy) {
+    let mut hole = top;
+    while 2 * hole + 2 < heap.len() {
+        let right = 2 * hole + 2;
+        let child = if less(&heap[right], &heap[right - 1]) { right - 1 } else { right };
+        heap[hole] = heap[child];
+        hole = child;
+    }
+    if 2 * hole + 2 == heap.len() {
+        heap[hole] = heap[2 * hole + 1];
+        hole = 2 * hole + 1;
+    }
+    while hole > top && less(&heap[(hole - 1) / 2], &key) {
+        heap[hole] = heap[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    heap[hole] = key;
+}
