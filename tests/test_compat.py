@@ -47,6 +47,15 @@ def test_version_is_one_that_programs_can_compare():
     assert lines == ["2.15.0+pyburn True True", "2 None True"]
 
 
+def test_modules_that_torch_imports_itself_need_no_import():
+    lines = aliased("""
+        import torch
+        print(torch.distributed.device_mesh.DeviceMesh.__name__, torch.fx.experimental.proxy_tensor.make_fx.__name__)
+        print(hasattr(torch.distributed, "no_such_module"), hasattr(torch.nn, "no_such_module"))
+    """)
+    assert lines == ["DeviceMesh make_fx", "False False"]
+
+
 def test_a_module_that_is_not_there_is_said_so():
     lines = aliased("""
         import importlib.util

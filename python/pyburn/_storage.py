@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,14 +11,45 @@ from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._formats import strided
 
+# Bytes: what any dtype can begin at.
+_ALIGNED = 16
+
 
 class UntypedStorage:
     """The bytes under a tensor, shared by all its views."""
 
     __slots__ = ("_tensor",)
 
-    def __init__(self, tensor: Tensor) -> None:
-        self._tensor = tensor.detach()
+    def __init__(self, source: Any = 0) -> None:
+        """Memory of a number of bytes, of a list of bytes, or under a tensor."""
+        if isinstance(source, int):
+            source = _core._full("UntypedStorage", (source,), 0, _core.uint8, "cpu")
+        if not isinstance(source, Tensor):
+            source = _core._tensor(list(source), _core.uint8, "cpu")
+        self._tensor: Tensor = source.detach()
+
+    @classmethod
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file, mapped into memory.
+
+        Args:
+            filename: The file; if `shared`, it is made or made longer where it has fewer than `nbytes` bytes.
+            shared: Whether writes go to the file; else they stay in memory.
+            nbytes: How many bytes to map, from the first.
+
+        Raises:
+            RuntimeError: The file has fewer bytes.
+        """
+        if shared:
+            with open(filename, "ab") as file:
+                file.truncate(max(nbytes, file.tell()))
+        with open(filename, "r+b" if shared else "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < nbytes:
+                raise RuntimeError(f"from_file: {os.fspath(filename)} has {size} bytes but nbytes is {nbytes}.")
+            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+            data = mmap.mmap(file.fileno(), nbytes, access=access) if nbytes else b""
+        return cls(_core._frombuffer(data, _core.uint8, -1, 0) if nbytes else 0)
 
     @property
     def device(self) -> _core.device:
@@ -46,6 +79,51 @@ class UntypedStorage:
     def is_shared(self) -> bool:
         """Whether other processes see the memory; they never do."""
         return False
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._tensor)
+
+    def clone(self) -> Any:
+        """A copy of the memory."""
+        return type(self)(self._tensor._whole_storage().clone())
+
+    def cpu(self) -> Any:
+        """The memory itself, or a copy in the CPU's."""
+        return type(self)(self._tensor._whole_storage().cpu())
+
+    def fill_(self, value: Any) -> Any:
+        """This memory, all of whose elements are `value` now."""
+        self._elements().fill_(value)
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> Any:
+        """This memory, with the elements of `source`."""
+        self._elements().copy_(source._elements())
+        return self
+
+    @property
+    def is_cuda(self) -> bool:
+        """False: there is no CUDA here."""
+        return False
+
+    def _elements(self) -> Tensor:
+        whole = self._tensor._whole_storage()
+        return whole if whole.dtype == _core.uint8 else whole.view(_core.uint8)
+
+    def __getitem__(self, index: Any) -> Any:
+        part = self._elements()[index]
+        if isinstance(index, int):
+            return part.item()
+        # A storage begins where it begins: tensors over two pieces do not say that they share memory.
+        shares = part.device.type == "cpu" and part.data_ptr() % _ALIGNED == 0 and part.is_contiguous()
+        return UntypedStorage(_core._from_dlpack(part, None) if shares else part.clone())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._elements()[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
 
     def __len__(self) -> int:
         return self.size()
@@ -82,37 +160,13 @@ class TypedStorage(UntypedStorage):
         """The elements as a list."""
         return list(self._tensor._whole_storage().tolist())
 
-    def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
-        return UntypedStorage(self._tensor)
+    def _elements(self) -> Tensor:
+        return self._tensor._whole_storage()
 
     def __getitem__(self, index: Any) -> Any:
-        part = self._tensor._whole_storage()[index]
-        return part.item() if isinstance(index, int) else TypedStorage(part)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._tensor._whole_storage()[index] = value
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.tolist())
-
-    def fill_(self, value: Any) -> TypedStorage:
-        """This memory, all of whose elements are `value` now."""
-        self._tensor._whole_storage().fill_(value)
-        return self
-
-    def clone(self) -> TypedStorage:
-        """A copy of the elements."""
-        return TypedStorage(self._tensor._whole_storage().clone())
-
-    def cpu(self) -> TypedStorage:
-        """The elements in the CPU's memory."""
-        return TypedStorage(self._tensor._whole_storage().cpu())
-
-    @property
-    def is_cuda(self) -> bool:
-        """False: there is no CUDA here."""
-        return False
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._elements()[index].item()
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:

@@ -54,6 +54,7 @@ class _Torch(ModuleType):
             if name not in paths.SHARED and name not in paths.ABSENT:
                 raise
             return importlib.import_module(f"torch.{name}")
+        _open_children()
         # What is found once is kept, so that later calls cost what they cost in pyburn.
         self.__dict__[name] = value
         return value
@@ -82,6 +83,19 @@ class _Loader(importlib.abc.Loader):
         if names is not None and "__getattr__" not in vars(self._module):
             vars(self._module)["__getattr__"] = names
         sys.modules[module.__name__] = self._module
+        _open_children()
+
+
+def _open_children() -> None:
+    """Lets modules of pyburn that are loaded answer for the modules that torch has below them, without an import."""
+    for below in paths.PARENTS - _opened:
+        module = sys.modules.get(f"pyburn.{below}")
+        if module is not None:
+            _opened.add(below)
+            vars(module)["__getattr__"] = paths.with_children(module, below, vars(module).get("__getattr__"))
+
+
+_opened: set[str] = set()
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -180,6 +194,7 @@ def alias_torch() -> ModuleType:
         sys.meta_path.insert(0, _Finder())
         sys.modules.update({f"torch.{path}": paths.late(path) for path in paths.EARLY})
         _follow_spawned_processes()
+        _open_children()
     sys.modules["torch"] = _torch
     _core._set_aliased(True)
     _core._watch_classes(arm)

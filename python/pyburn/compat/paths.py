@@ -13,7 +13,10 @@ from types import ModuleType
 
 from pyburn._absent import absent_class, absent_function
 
-__all__ = ["ABSENT", "EARLY", "OPEN", "PARENTS", "SHARED", "WHY", "late", "make", "make_open", "open_names"]
+__all__ = [
+    *("ABSENT", "EARLY", "OPEN", "PARENTS", "SHARED", "WHY"),
+    *("late", "make", "make_open", "open_names", "with_children"),
+]
 
 # torch's path: the modules of pyburn whose names it has.
 SHARED: dict[str, str] = {
@@ -300,6 +303,19 @@ def _below(parent: ModuleType, path: str, name: str) -> object:
     if (names := open_names(path)) is not None:
         return names(name)
     raise AttributeError(f"module {parent.__name__!r} has no attribute {name!r}")
+
+
+def with_children(module: ModuleType, below: str, plain: Callable[[str], object] | None) -> Callable[[str], object]:
+    """What gives the names of ``torch.<below>`` that `module` has not: its own `__getattr__`, then modules below it."""
+
+    def name_of(name: str) -> object:
+        if f"{below}.{name}" in ABSENT or f"{below}.{name}" in SHARED:
+            return importlib.import_module(f"torch.{below}.{name}")
+        if plain is not None:
+            return plain(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    return name_of
 
 
 def late(below: str) -> ModuleType:

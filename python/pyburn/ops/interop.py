@@ -6,6 +6,7 @@ from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor, from_numpy
+from pyburn._storage import UntypedStorage
 from pyburn.ops.creation import Device
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"]
@@ -15,6 +16,8 @@ def _shared(data: Any) -> Tensor | None:
     """A tensor over the memory of `data`, or None when it has none to share."""
     if isinstance(data, Tensor):
         return data
+    if isinstance(data, UntypedStorage):
+        return data._elements()
     if hasattr(data, "__array_interface__") and hasattr(data, "strides") and hasattr(data, "flags"):
         return from_numpy(data) if data.ndim > 0 or hasattr(data, "setflags") else None
     if hasattr(data, "__dlpack__"):
