@@ -153,3 +153,44 @@ def test_a_view_is_folded_in_place() -> None:
     base = pyburn.arange(60.0).reshape(3, 4, 5)
     assert base.to("wgpu")[1:].sum((1, 2)).tolist() == base[1:].sum((1, 2)).tolist()
     assert base.to("wgpu")[:, 1:].sum((1, 2)).tolist() == base[:, 1:].sum((1, 2)).tolist()
+
+
+# What burn may compute in place and in vectors: a value that is not used again, beside others of its shape.
+CHAINS: tuple[Callable[[Any], Any], ...] = (
+    lambda x: x.clamp(-1, 2),
+    lambda x: pyburn.nn.functional.celu(x),
+    lambda x: pyburn.where(x > 0, x, x.exp()),
+    lambda x: x.clamp(min=0) + x.clamp(max=0) * 3,
+)
+# Permuted, and with a dimension of size 1 that no element needs.
+THIN: tuple[Callable[[Any], Any], ...] = (
+    lambda x: x[:, :4].t().unsqueeze(1),
+    lambda x: x[:, :8:2].t().reshape(4, 1, 1, 6),
+    lambda x: (x[:, :4].t() + 1).unsqueeze(1),
+    lambda x: (x[:, :4].t() + 1).unsqueeze(-1),
+    lambda x: (x[:, :4].t() + 1).reshape(1, 2, 2, 6),
+    lambda x: x.reshape(6, 1, 8).transpose(0, 2),
+    lambda x: x.reshape(3, 2, 1, 8).permute(3, 2, 0, 1),
+    lambda x: x.reshape(3, 1, 2, 8).sum(0, keepdim=True).transpose(2, 3),
+)
+
+
+@pytest.mark.parametrize("thin", THIN)
+def test_chains_of_permuted_values_with_dimensions_of_one(thin: Callable[[Any], Any]) -> None:
+    here = ((pyburn.arange(48) * 7 % 31) / 8 - 1.5).reshape(6, 8)
+    there = here.to("wgpu")
+    for index, chain in enumerate(CHAINS):
+        one, other = chain(thin(here)), chain(thin(there))
+        assert pyburn.allclose(other.cpu(), one, rtol=1e-5, atol=1e-5), index
+
+
+def test_a_convolution_to_one_channel_beside_a_target() -> None:
+    here = ((pyburn.arange(2 * 3 * 8 * 8) * 7 % 31) / 16 - 1).reshape(2, 3, 8, 8)
+    weight = ((pyburn.arange(27) * 5 % 13) / 8 - 0.75).reshape(1, 3, 3, 3)
+    target = ((pyburn.arange(128) * 3 % 17) / 8 - 1).reshape(2, 1, 8, 8)
+    found = []
+    for device in ("cpu", "wgpu"):
+        values = [value.to(device) for value in (here, weight, target)]
+        # Nothing holds the convolution's result, so that the sum may be written over it.
+        found.append((pyburn.nn.functional.conv2d(*values[:2], padding=1) * values[2] + values[2]).cpu())
+    assert pyburn.allclose(found[1], found[0], rtol=1e-4, atol=1e-4)

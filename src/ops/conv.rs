@@ -13,8 +13,8 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
-use crate::tensor::Tensor;
 use crate::tensor::geometry::{Dims, Geometry};
+use crate::tensor::{Tensor, prim};
 
 /// How the window moves; one number for each of the 1 to 3 spatial dimensions.
 #[derive(Clone, Debug)]
@@ -163,7 +163,11 @@ fn engine<const N: usize>(
     let Ok(values) = <[DispatchTensor; N]>::try_from(values) else {
         return error::runtime(format!("{op}: an input was lost"));
     };
-    let out = Tensor::from_prim(guard::heavy(op, usize::MAX, move || call(values))?, dtype, device)?;
+    let out = Tensor::from_prim(
+        guard::heavy(op, usize::MAX, move || prim::settled(Kind::Float, call(values)))?,
+        dtype,
+        device,
+    )?;
     if flat { movement::squeeze(&out, &[2]) } else { Ok(out) }
 }
 

@@ -243,9 +243,9 @@ fn places_on_device(
         let (padding, dilation, ceil) = (pair(&moves.padding), pair(&moves.dilation), moves.ceil);
         return Tensor::compute(op, &[flat], DType::I64, move |mut values| {
             let keys = comparable(values.swap_remove(0), store);
-            let image = Dispatch::float_reshape(keys, Shape::from([rows, 1, pooled[0], pooled[1]]));
+            let image = prim::reshape(Kind::Float, keys, Shape::from([rows, 1, pooled[0], pooled[1]]));
             let both = Dispatch::max_pool2d_with_indices(image, kernel, stride, padding, dilation, ceil, int.into());
-            Dispatch::int_reshape(both.indices, Shape::from([rows, outputs]))
+            prim::reshape(Kind::Int, both.indices, Shape::from([rows, outputs]))
         });
     }
     let windows = windows.to_vec();
@@ -259,11 +259,11 @@ fn places_on_device(
         };
         let count = table.len();
         let picked = prim::select(Kind::Float, flat, 1, index(table.clone(), Shape::from([count])));
-        let picked = Dispatch::float_reshape(picked, Shape::from([rows, outputs, width]));
+        let picked = prim::reshape(Kind::Float, picked, Shape::from([rows, outputs, width]));
         let best = Dispatch::float_argmax(picked, 2, int.into());
         let table =
             Dispatch::int_expand(index(table, Shape::from([1, outputs, width])), Shape::from([rows, outputs, width]));
-        Dispatch::int_reshape(prim::gather(Kind::Int, 2, table, best), Shape::from([rows, outputs]))
+        prim::reshape(Kind::Int, prim::gather(Kind::Int, 2, table, best), Shape::from([rows, outputs]))
     })
 }
 

@@ -22,7 +22,6 @@ macro_rules! for_each_kind {
 }
 
 for_each_kind! {
-    fn reshape(shape: Shape);
     fn permute(axes: &[usize]);
     fn slice(slices: &[Slice]);
     fn slice_assign(slices: &[Slice], value: DispatchTensor);
@@ -30,6 +29,39 @@ for_each_kind! {
     fn flip(axes: &[usize]);
     fn repeat_dim(dim: usize, times: usize);
     fn mask_where(mask: DispatchTensor, value: DispatchTensor);
+}
+
+/// The value in another shape.
+///
+/// burn 0.22 gives a new dimension of size 1 of a permuted value the stride of a neighbour, and its fused kernels then
+/// read beside the elements of such a value where they may write to it. One dimension has no such strides: to make it is
+/// free for what lies in order, and a copy of what does not.
+pub fn reshape(kind: Kind, tensor: DispatchTensor, shape: Shape) -> DispatchTensor {
+    let before = tensor.shape();
+    let only_in_front = shape.as_slice().strip_suffix(before.as_slice()).is_some();
+    if only_in_front || before.num_dims() == 1 || !shape.as_slice().contains(&1) {
+        return reshape_at_once(kind, tensor, shape);
+    }
+    let length = before.num_elements();
+    reshape_at_once(kind, reshape_at_once(kind, tensor, Shape::from([length])), shape)
+}
+
+/// The result of a convolution, which is a permuted view of its memory, where dimensions of size 1 need other strides.
+pub fn settled(kind: Kind, tensor: DispatchTensor) -> DispatchTensor {
+    let shape = tensor.shape();
+    if !shape.as_slice().iter().skip(1).any(|&size| size == 1) {
+        return tensor;
+    }
+    let length = shape.num_elements();
+    reshape_at_once(kind, reshape_at_once(kind, tensor, Shape::from([length])), shape)
+}
+
+fn reshape_at_once(kind: Kind, tensor: DispatchTensor, shape: Shape) -> DispatchTensor {
+    match kind {
+        Kind::Float | Kind::Complex => Dispatch::float_reshape(tensor, shape),
+        Kind::Int => Dispatch::int_reshape(tensor, shape),
+        Kind::Bool => Dispatch::bool_reshape(tensor, shape),
+    }
 }
 
 /// Runs `call` as a kernel of its own.
