@@ -110,3 +110,15 @@ def test_types_that_wgsl_lacks(dtype: str) -> None:
 def test_division_by_a_zero_that_is_known() -> None:
     with pytest.raises((RuntimeError, ZeroDivisionError), match=r"[Zz]ero"):
         pyburn.tensor([1, 2]).to("wgpu") // 0
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("by", [-1, 0, 3, 31, 32, 100])
+def test_shifts_by_any_number_of_places(dtype: str, by: int) -> None:
+    x = pyburn.tensor([0, 1, 5, 100], dtype=getattr(pyburn, dtype))
+    for here in (x, x if dtype == "uint8" else -x):
+        there, places = here.to("wgpu"), pyburn.tensor([by % 128, 0, 2, by % 128], dtype=x.dtype)
+        assert (there >> by).tolist() == (here >> by).tolist()
+        assert (there >> places.to("wgpu")).tolist() == (here >> places).tolist()
+        far = by if by < 8 else 100  # what lies between may need more than the 32 bits of an int64 there
+        assert (there << far).tolist() == (here << far).tolist()

@@ -353,6 +353,7 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
     let out = if x.device().is_cpu() {
         float_map(name, x, f, |x| x)?
     } else {
+        crate::check::kind(name, x.dtype(), &[Kind::Float])?;
         let inside = compare::le(&unary::abs(&x.detached())?, Arg::from(lambda))?;
         let moved = sub_args(t(&x.detached()), t(&times(&unary::sign(&x.detached())?, shift)?))?;
         select(&inside, Arg::from(0), t(&moved))?

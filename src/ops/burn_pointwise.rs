@@ -104,10 +104,26 @@ fn ints(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore, dtyp
         Binary::And => Dispatch::bitwise_and(a, b),
         Binary::Or => Dispatch::bitwise_or(a, b),
         Binary::Xor => Dispatch::bitwise_xor(a, b),
-        Binary::Left => Dispatch::bitwise_left_shift(a, b),
-        Binary::Right => Dispatch::bitwise_right_shift(a, b),
+        Binary::Left => {
+            let (places, inside) = shift_places(b, 0, store);
+            Dispatch::int_mul(Dispatch::bitwise_left_shift(a, places), Dispatch::bool_into_int(inside, dtype))
+        }
+        Binary::Right if dtype == IntDType::U32 => {
+            let (places, inside) = shift_places(b, 0, store);
+            Dispatch::int_mul(Dispatch::bitwise_right_shift(a, places), Dispatch::bool_into_int(inside, dtype))
+        }
+        Binary::Right => Dispatch::bitwise_right_shift(a, shift_places(b, 31, store).0),
         _ => return None,
     })
+}
+
+/// Shifts by less than 0 or more than 31 places, which WGSL does not define, as shifts by `other`; and where there are none.
+fn shift_places(by: DispatchTensor, other: i64, store: BoolStore) -> (DispatchTensor, DispatchTensor) {
+    let outside = Dispatch::bool_or(
+        Dispatch::int_lower_elem(by.clone(), Scalar::Int(0), store),
+        Dispatch::int_greater_elem(by.clone(), Scalar::Int(31), store),
+    );
+    (Dispatch::int_mask_fill(by, outside.clone(), Scalar::Int(other)), Dispatch::bool_not(outside))
 }
 
 fn floats(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore) -> Option<DispatchTensor> {
