@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from pyburn import _core
 
-from oracle import from_torch, to_torch
+from oracle import dtype_name, from_torch, to_torch
 from strategies import basic_index, permutations
 
 LIMIT = 7
@@ -83,12 +83,19 @@ def attempt(fn, lib, *args):
             return None, error
 
 
-def constant(lib, array):
+def constant(x, array):
+    """The array as a tensor of x's library and device, and of its dtype if it holds floats."""
     tensor = torch.tensor(array)
-    return tensor if lib is torch else from_torch(tensor)
+    if tensor.is_floating_point():
+        tensor = tensor.to(getattr(torch, dtype_name(x.dtype)))
+    return tensor if isinstance(x, torch.Tensor) else from_torch(tensor, x.device.type)
 
 
 class ViewsAndWrites(RuleBasedStateMachine):
+    device, dtype = "cpu", torch.float64
+    # Ways to write that autograd does not see.
+    unseen = ("numpy", "from_numpy", "data", "integers", "dlpack")
+
     def __init__(self):
         super().__init__()
         self.pairs = []
@@ -97,8 +104,8 @@ class ViewsAndWrites(RuleBasedStateMachine):
 
     def make(self, shape, requires_grad, seed):
         array = np.random.default_rng(seed).integers(-3, 4, shape).astype("float64")
-        theirs = torch.tensor(array, requires_grad=requires_grad)
-        ours = from_torch(theirs).requires_grad_(requires_grad)
+        theirs = torch.tensor(array, dtype=self.dtype, requires_grad=requires_grad)
+        ours = from_torch(theirs, self.device).requires_grad_(requires_grad)
         return Pair(theirs, ours, "x0")
 
     def keep(self, theirs, ours, text, quiet=False):
@@ -156,7 +163,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         pair = self.target(data)
         if pair.overlaps or not pair.theirs.numel():
             return
-        way = data.draw(st.sampled_from(["numpy", "from_numpy", "data", "integers", "dlpack"]))
+        way = data.draw(st.sampled_from(self.unseen))
         note(f"{pair.name} written by {way}: {value}")
         pair.call(lambda lib, x: unseen(lib, x, way, value))
         self.agree()
@@ -250,9 +257,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         self.pairs = [pair for pair, errors in zip(self.pairs, usable, strict=True) if errors == (None, None)]
         for pair in self.pairs:
             found, expected = to_torch(pair.ours), pair.theirs.detach()
-            torch.testing.assert_close(
-                found, expected, rtol=1e-9, atol=1e-9, equal_nan=True, msg=lambda text, p=pair: f"{p.name}: {text}"
-            )
+            self.close(found, expected, pair.name)
             if pair.detached:
                 continue
             place = (pair.theirs.requires_grad, pair.theirs.is_leaf, pair.theirs._is_view())
@@ -266,7 +271,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         wanted = [leaf for leaf in usable if leaf.theirs.is_leaf and leaf.theirs.requires_grad]
         if not ends or not wanted:
             return
-        weights = [torch.arange(1.0, 1.0 + end.theirs.numel(), dtype=torch.float64).view(end.shape) for end in ends]
+        weights = [torch.arange(1.0, 1.0 + end.theirs.numel(), dtype=self.dtype).view(end.shape) for end in ends]
         expected, error = attempt(
             lambda _: torch.autograd.grad(
                 [end.theirs for end in ends], [leaf.theirs for leaf in wanted], weights, allow_unused=True
@@ -276,7 +281,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         found, our_error = attempt(
             lambda _: _core._backward(
                 [end.ours for end in ends],
-                [from_torch(weight) for weight in weights],
+                [from_torch(weight, self.device) for weight in weights],
                 False,
                 False,
                 [leaf.ours for leaf in wanted],
@@ -288,11 +293,21 @@ class ViewsAndWrites(RuleBasedStateMachine):
         if error is not None:
             return
         for leaf, one, other in zip(wanted, expected, found, strict=True):
-            mine = torch.zeros(leaf.shape, dtype=torch.float64) if other is None else to_torch(other)
-            theirs = torch.zeros(leaf.shape, dtype=torch.float64) if one is None else one
-            torch.testing.assert_close(
-                mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True, msg=lambda text, p=leaf: f"grad {p.name}: {text}"
-            )
+            mine = torch.zeros(leaf.shape, dtype=self.dtype) if other is None else to_torch(other)
+            theirs = torch.zeros(leaf.shape, dtype=self.dtype) if one is None else one
+            self.close(mine, theirs, f"grad {leaf.name}")
+
+    def close(self, found, expected, what):
+        limit = 1e-9 if self.dtype is torch.float64 else 1e-5
+        torch.testing.assert_close(
+            found, expected, rtol=limit, atol=limit, equal_nan=True, msg=lambda text: f"{what}: {text}"
+        )
+
+
+class OnWgpu(ViewsAndWrites):
+    """The same rules where values are immutable and every view is computed from its base."""
+
+    device, dtype, unseen = "wgpu", torch.float32, ("data",)
 
 
 def unseen(lib, x, way, value):
@@ -314,7 +329,7 @@ def unseen(lib, x, way, value):
 @st.composite
 def strided(draw, tensor):
     """A view by any sizes and strides inside the storage."""
-    length = tensor.untyped_storage().nbytes() // 8
+    length = tensor.untyped_storage().nbytes() // tensor.element_size()
     rank = draw(st.integers(0, 2))
     offset = draw(st.integers(0, length - 1))
     sizes, strides, room = [], [], length - 1 - offset
@@ -505,16 +520,16 @@ def writes(draw, shape, expanded):
     if name in ("relu_", "neg_"):
         return f"{name}()", lambda lib, x: getattr(x, name)() is None
     if name == "addcmul_":
-        return "addcmul_(c, c)", lambda lib, x: x.addcmul_(constant(lib, array), constant(lib, array)) is None
+        return "addcmul_(c, c)", lambda lib, x: x.addcmul_(constant(x, array), constant(x, array)) is None
     if name == "lerp_":
-        return "lerp_(c, 0.5)", lambda lib, x: x.lerp_(constant(lib, array), 0.5) is None
+        return "lerp_(c, 0.5)", lambda lib, x: x.lerp_(constant(x, array), 0.5) is None
     if name == "masked_scatter_":
         return (
             "masked_scatter_(m, c)",
-            lambda lib, x: x.masked_scatter_(constant(lib, mask), constant(lib, array)) is None,
+            lambda lib, x: x.masked_scatter_(constant(x, mask), constant(x, array)) is None,
         )
     if name == "add out":
-        return "add(c, 1, out=)", lambda lib, x: lib.add(constant(lib, array), 1, out=x) is None
+        return "add(c, 1, out=)", lambda lib, x: lib.add(constant(x, array), 1, out=x) is None
     if name == "ifadd":
 
         def grow_all(lib, x):
@@ -524,19 +539,19 @@ def writes(draw, shape, expanded):
     if name == "zero_":
         return "zero_()", lambda lib, x: x.zero_() is None
     if name == "copy_":
-        return "copy_(c)", lambda lib, x: x.copy_(constant(lib, array)) is None
+        return "copy_(c)", lambda lib, x: x.copy_(constant(x, array)) is None
     if name == "add array":
-        return "add_(c)", lambda lib, x: x.add_(constant(lib, array)) is None
+        return "add_(c)", lambda lib, x: x.add_(constant(x, array)) is None
     if name == "square":
         return "mul_(itself)", lambda lib, x: x.mul_(x) is None
     if name == "masked_fill_":
-        return f"masked_fill_(m, {value})", lambda lib, x: x.masked_fill_(constant(lib, mask), value) is None
+        return f"masked_fill_(m, {value})", lambda lib, x: x.masked_fill_(constant(x, mask), value) is None
     if name == "out":
-        return "cat(out=)", lambda lib, x: lib.cat([constant(lib, array)], out=x) is None
+        return "cat(out=)", lambda lib, x: lib.cat([constant(x, array)], out=x) is None
     if name == "set":
         return f"[...] = {value}", lambda lib, x: x.__setitem__(Ellipsis, value)
     if name == "mask set":
-        return f"[m] = {value}", lambda lib, x: x.__setitem__(constant(lib, mask), value)
+        return f"[m] = {value}", lambda lib, x: x.__setitem__(constant(x, mask), value)
     index = tuple(draw(basic_index(size)) for size in shape[: draw(st.integers(1, rank))])
     places = draw(st.lists(st.integers(-shape[0], max(shape[0] - 1, -shape[0])), min_size=1, max_size=3))
     if shape[0] == 0:
@@ -559,46 +574,57 @@ def writes(draw, shape, expanded):
     if name == "index_put_":
         return (
             f"index_put_({places}, accumulate={accumulate})",
-            lambda lib, x: x.index_put_((constant(lib, at),), constant(lib, rows), accumulate) is None,
+            lambda lib, x: x.index_put_((constant(x, at),), constant(x, rows), accumulate) is None,
         )
     unique = np.array(sorted({place % max(shape[0], 1) for place in places}), "int64")
     fewer = rng.integers(-2, 3, (len(unique), *shape[1:])).astype("float64")
     if name == "index_copy_":
         return (
             f"index_copy_(0, {unique})",
-            lambda lib, x: x.index_copy_(0, constant(lib, unique), constant(lib, fewer)) is None,
+            lambda lib, x: x.index_copy_(0, constant(x, unique), constant(x, fewer)) is None,
         )
     if name == "index_add_":
         return (
             f"index_add_(0, {unique})",
-            lambda lib, x: x.index_add_(0, constant(lib, unique), constant(lib, fewer)) is None,
+            lambda lib, x: x.index_add_(0, constant(x, unique), constant(x, fewer)) is None,
         )
     if name == "cumsum_":
         return "cumsum_(0)", lambda lib, x: x.cumsum_(0) is None
     if name == "put_":
-        return "put_([0], 5)", lambda lib, x: x.put_(constant(lib, [0]), constant(lib, [5.0]), accumulate) is None
+        return "put_([0], 5)", lambda lib, x: x.put_(constant(x, [0]), constant(x, [5.0]), accumulate) is None
     spots = np.broadcast_to(np.arange(shape[0]).reshape(-1, *[1] * (rank - 1)), shape).copy()
     if name == "scatter_":
-        return "scatter_(0, c)", lambda lib, x: x.scatter_(0, constant(lib, spots), constant(lib, array)) is None
+        return "scatter_(0, c)", lambda lib, x: x.scatter_(0, constant(x, spots), constant(x, array)) is None
     if name == "scatter_ value":
-        return f"scatter_(0, {value})", lambda lib, x: x.scatter_(0, constant(lib, spots), value) is None
+        return f"scatter_(0, {value})", lambda lib, x: x.scatter_(0, constant(x, spots), value) is None
     if name == "index_fill_":
-        return f"index_fill_(0, {places})", lambda lib, x: x.index_fill_(0, constant(lib, at), value) is None
+        return f"index_fill_(0, {places})", lambda lib, x: x.index_fill_(0, constant(x, at), value) is None
     index_full = np.zeros(shape, "int64")
-    return "scatter_add_(0)", lambda lib, x: x.scatter_add_(0, constant(lib, index_full), constant(lib, array)) is None
+    return "scatter_add_(0)", lambda lib, x: x.scatter_add_(0, constant(x, index_full), constant(x, array)) is None
 
 
-def run(**more):
+def run(machine, **more):
     shared = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-    run_state_machine_as_test(ViewsAndWrites, settings=settings(**shared, **more))
+    run_state_machine_as_test(machine, settings=settings(**shared, **more))
 
 
 @pytest.mark.timeout(600)
 def test_random_programs():
-    run(max_examples=200, stateful_step_count=15)
+    run(ViewsAndWrites, max_examples=200, stateful_step_count=15)
+
+
+@pytest.mark.timeout(600)
+def test_random_programs_on_wgpu():
+    run(OnWgpu, max_examples=25, stateful_step_count=15)
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(3600)
+def test_many_random_programs_on_wgpu():
+    run(OnWgpu, max_examples=400, stateful_step_count=25)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_many_random_programs():
-    run(max_examples=20_000, stateful_step_count=30, derandomize=False, database=None)
+    run(ViewsAndWrites, max_examples=20_000, stateful_step_count=30, derandomize=False, database=None)
