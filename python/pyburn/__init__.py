@@ -346,6 +346,7 @@ _LAZY_NAMES = {
     "SymInt": "_symbols",
     "TensorType": "_checks",
     "_assert": "_utils",
+    "convolution": "_aten",
     "_assert_async": "_checks",
     "_check": "_checks",
     "_check_index": "_checks",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +39,8 @@ class UntypedStorage:
         Raises:
             RuntimeError: The file has fewer bytes.
         """
+        import mmap  # only here: `import pyburn` does not need it
+
         if shared:
             with open(filename, "ab") as file:
                 file.truncate(max(nbytes, file.tell()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -33,7 +34,9 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """The model or function itself, or a decorator that leaves one as it is.
+    """The function itself, or a module around the given one, or a decorator that gives these.
+
+    The module has the given one as `_orig_mod`, which also stands in the keys of its `state_dict()`, as in torch.
 
     Differs from torch:
         Nothing is compiled; the operations are compiled kernels of their own.
@@ -48,7 +51,14 @@ def compile(
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    return (lambda function: function) if model is None else model
+    if disable:
+        return (lambda function: function) if model is None else model
+    return _wrapped if model is None else _wrapped(model)
+
+
+def _wrapped(model: Any) -> Any:
+    layers = importlib.import_module("pyburn.nn._compiled")
+    return layers.OptimizedModule(model) if isinstance(model, layers.Module) else model
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

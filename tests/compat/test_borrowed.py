@@ -27,6 +27,11 @@ Point = namedtuple("Point", "x y")
         lambda lib, x: lib.ops.aten.slice.Tensor(x, 1, 1),
         lambda lib, x: lib.ops.aten.slice.Tensor(x, -2, 0, 2, 2),
         lambda lib, x: lib.ops.aten._unsafe_view.default(x, [3, 2]),
+        lambda lib, x: lib.ops.aten._softmax.default(x, -1, False),
+        lambda lib, x: lib.ops.aten._log_softmax(x, 0, False),
+        lambda lib, x: lib.ops.aten.sym_size.int(x, 1) * x,
+        lambda lib, x: lib.convolution(x[None], lib.ones(1, 2, 2), None, [1], [1], [1], False, [0], 1),
+        lambda lib, x: lib.ops.aten.convolution.default(x[None], x[:, :, None], None, [2], [0], [1], True, [0], 1),
     ],
 )
 def test_aten_operators_by_their_own_names(run):

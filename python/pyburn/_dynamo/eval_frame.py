@@ -1,11 +1,7 @@
-"""torch._dynamo.eval_frame: the classes of compiled modules, of which there are none."""
+"""torch._dynamo.eval_frame: the class of what `compile` makes of a module."""
 
-from typing import Any
-
-from pyburn._absent import absent_class
+import importlib
 
 __all__ = ["OptimizedModule"]
 
-OptimizedModule: Any = absent_class(
-    "_dynamo.eval_frame.OptimizedModule", "pyburn compiles no modules", "use the module itself"
-)
+OptimizedModule = importlib.import_module("pyburn.nn._compiled").OptimizedModule

@@ -39,6 +39,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "profiler":
-        return _importlib.import_module("pyburn.autograd.profiler")
+    if name in ("forward_ad", "profiler"):
+        return _importlib.import_module(f"pyburn.autograd.{name}")
     raise AttributeError(f"module 'pyburn.autograd' has no attribute '{name}'")

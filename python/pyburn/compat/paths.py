@@ -79,7 +79,6 @@ WHY: dict[str, tuple[str, str]] = {
     "cuda": ("there is no CUDA here", "guard it by torch.cuda.is_available(), or use device='wgpu'"),
     "compiler": ("pyburn does not compile programs", "call the function itself"),
     "dispatcher": ("pyburn has no dispatcher", "call the function of the same name in torch"),
-    "dual": ("pyburn has no dual numbers", "use torch.func.jvp or torch.autograd.functional.jvp"),
     "file": ("pyburn does not read or write such files", "save and load a state_dict"),
     "graph": ("pyburn does not trace programs", "call the module itself, or use hooks to see inside it"),
     "mode": ("pyburn does not redirect its operations", "call the function itself"),
@@ -112,10 +111,6 @@ ABSENT: dict[str, tuple[str, str]] = {
     "ao.nn.quantized.dynamic": ("quantization", _QUANTIZED_LAYERS),
     "ao.ns": ("quantization", "compare_weights"),
     "ao.pruning": ("quantization", "BaseSparsifier WeightNormSparsifier NearlyDiagonalSparsifier"),
-    "autograd.forward_ad": (
-        "dual",
-        "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual",
-    ),
     "cuda.comm": ("cuda", "broadcast broadcast_coalesced gather reduce_add reduce_add_coalesced scatter"),
     "cuda.jiterator": ("cuda", "_create_jit_fn _create_multi_output_jit_fn"),
     "cuda.nccl": ("cuda", "all_gather all_reduce broadcast reduce reduce_scatter version"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections import OrderedDict
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar
 
 from pyburn._core import Tensor, bfloat16, device, dtype, float16, float32, float64
@@ -65,6 +66,13 @@ class Module(State):
     training: bool
     call_super_init: bool = False
     forward: Callable[..., Any] = _forward_unimplemented
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # torch's functions are builtins, which do not become methods: `conv = torch.conv2d` in a class stays as it is.
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType) and (value.__module__ or "").startswith("pyburn.ops"):
+                setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
