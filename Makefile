@@ -92,7 +92,7 @@ build: $(VENV)/.editable | $(CACHE)
 	else echo 'Building pyburn: the first build takes ten to fifteen minutes.'; fi
 	@$(LOCKED) bash tools/build.sh
 
-test-deps: $(VENV)/.dev $(VENV)/.demo
+test-deps: $(VENV)/.dev $(VENV)/.demo $(VENV)/.oracles
 	@$(PY) tools/link_test_deps.py requirements/test.txt
 
 $(CACHE):
@@ -109,6 +109,12 @@ $(VENV)/.%: requirements/%.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: requirements/build.txt
+
+# torchmetrics asks for torch, which test-deps links: so without dependencies.
+$(VENV)/.oracles: requirements/oracles.txt | $(PY)
+	@echo 'Installing $< into $(VENV).'
+	@$(PIP_INSTALL) --no-deps --requirement $<
+	@touch $@
 
 $(VENV)/.editable: pyproject.toml Cargo.toml $(VENV)/.build
 	@$(PY) tools/install_editable.py

@@ -1,0 +1,1 @@
+"""Training: the Learner, its events and its metrics."""

@@ -1,0 +1,90 @@
+"""What all metrics share: batches of unequal size, states, functions as metrics, names."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyburn
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyburn.train import metrics
+from pyburn.train.metrics import Batch, Metric, metric
+
+from .metric_checks import agree
+
+
+class Largest(Metric):
+    """As a user writes one: plain attributes, three methods."""
+
+    name, higher_is_better = "largest", True
+
+    def reset(self):
+        self.seen = math.nan
+        self.history = []
+
+    def update(self, output, target):
+        self.seen = max(output.max().item(), self.seen)
+        self.history.append(output.max())
+
+    def compute(self):
+        return self.seen
+
+
+def test_a_metric_of_a_user():
+    largest = Largest()
+    assert largest(pyburn.tensor([3.0]), None) == 3.0
+    assert largest(pyburn.tensor([2.0]), None) == 2.0
+    assert largest.compute() == 3.0
+    other = Largest()
+    other.load_state_dict(largest.state_dict())
+    assert other.compute() == 3.0 and len(other.history) == 2
+    with pytest.raises(NotImplementedError, match="must define reset"):
+        Metric()
+
+
+def test_functions_are_weighted_by_size():
+    mean = metric(lambda output, target: (output - target).mean())
+    mean.update(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.zeros(3))
+    mean.update(pyburn.tensor([10.0]), pyburn.zeros(1))
+    assert mean.compute() == 4.0
+    number = metric(lambda output, target: 2.5)
+    number.observe(Batch(None, None, None, None, size=7))
+    assert number.compute() == 2.5 and number.state_dict() == {"total": 17.5, "count": 7}
+    with pytest.raises(ValueError, match=r"shape \[2\].*value.mean"):
+        metric(lambda output, target: output).update(pyburn.zeros(2), pyburn.zeros(2))
+
+
+def test_names():
+    for name in metrics.names():
+        assert isinstance(metric(name), Metric)
+    assert metric("Top5").name == "top_5"
+    known = metrics.Accuracy()
+    assert metric(known) is known
+    assert isinstance(metric(metrics.F1), metrics.F1)
+    with pytest.raises(ValueError, match="'acuracy' is not known; expected one of accuracy"):
+        metric("acuracy")
+    with pytest.raises(TypeError, match="got a int"):
+        metric(3)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(0, 100))
+def test_any_split_gives_one_value(sizes, seed):
+    rng = np.random.default_rng(seed)
+    total = sum(sizes)
+    output, target = rng.normal(size=(total, 3)).astype(np.float32), rng.integers(0, 3, total)
+    for make in (metrics.Accuracy, metrics.F1, metrics.CohenKappa, lambda: metrics.TopK(2)):
+        whole, split = make(), make()
+        whole.update(pyburn.tensor(output), pyburn.tensor(target))
+        for end, size in zip(np.cumsum(sizes), sizes, strict=True):
+            split.update(pyburn.tensor(output[end - size : end]), pyburn.tensor(target[end - size : end]))
+        agree(split.compute(), whole.compute())
+
+
+def test_many_small_numbers_add_up():
+    mean = metric(lambda output, target: output.mean())
+    for _ in range(3):
+        mean.observe(Batch(None, None, pyburn.tensor([0.1], dtype=pyburn.float16), None, size=100_000))
+    agree(mean.compute(), float(np.float16(0.1)))  # half precision would overflow, float32 would be coarse
