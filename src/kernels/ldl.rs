@@ -1,9 +1,25 @@
 //! The symmetric indefinite factorization of Bunch and Kaufman (1977), with LAPACK's pivots: no crate has it in that
 //! form (benchmarks/cases.py has no line for it, since it is about the form).
 
+use faer::traits::RealField;
 use faer::{MatMut, MatRef};
 
-use super::factor::Real;
+/// float32 and float64.
+pub trait Real: RealField + Copy + Send + Sync {
+    fn magnitude(self) -> Self;
+}
+
+impl Real for f32 {
+    fn magnitude(self) -> Self {
+        self.abs()
+    }
+}
+
+impl Real for f64 {
+    fn magnitude(self) -> Self {
+        self.abs()
+    }
+}
 
 /// The row below the diagonal with the greatest absolute value in column `k`, and that value.
 fn greatest_below<T: Real>(a: &MatMut<'_, T>, k: usize) -> (usize, T) {

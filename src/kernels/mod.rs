@@ -23,6 +23,7 @@ pub mod number;
 pub mod pointwise;
 pub mod reduce;
 pub mod reducers;
+pub mod reflect;
 pub mod scan;
 pub mod search;
 pub mod softmax;

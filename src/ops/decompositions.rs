@@ -10,8 +10,9 @@ use super::fold::through_cpu;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
+use crate::kernels::factor::{self, Element};
+use crate::kernels::ldl;
 use crate::kernels::memory::Elements;
-use crate::kernels::{factor, ldl};
 use crate::tensor::Tensor;
 use crate::tensor::geometry::Dims;
 
@@ -41,6 +42,47 @@ macro_rules! with_real {
     };
 }
 
+/// As `with_real`, with complex128 too.
+macro_rules! with_field {
+    ($op:expr, $dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            DType::C128 => {
+                type $T = faer::c64;
+                $body
+            }
+            other => with_real!($op, other, $T => $body),
+        }
+    };
+}
+
+/// Runs a computation on the CPU in `wide`, and gives its results in the precision of `x`.
+fn in_precision<const N: usize>(
+    x: &Tensor,
+    wide: DType,
+    call: impl FnOnce(&Tensor) -> Result<[Tensor; N]>,
+) -> Result<[Tensor; N]> {
+    if wide == x.dtype() {
+        return through_cpu(x, call);
+    }
+    through_cpu(x, |x| {
+        let mut results = call(&x.converted(wide)?)?;
+        for result in &mut results {
+            *result = result.converted(match result.dtype() {
+                DType::F64 => DType::F32,
+                DType::C128 => DType::C64,
+                other => other,
+            })?;
+        }
+        Ok(results)
+    })
+}
+
+/// As `through_cpu`, where complex64 is computed in complex128.
+fn factored<const N: usize>(x: &Tensor, call: impl FnOnce(&Tensor) -> Result<[Tensor; N]>) -> Result<[Tensor; N]> {
+    let wide = if x.dtype() == DType::C64 { DType::C128 } else { x.dtype() };
+    in_precision(x, wide, call)
+}
+
 /// Runs a computation of singular values or eigenvalues in float64 for float32 too, whose precision the small gaps
 /// between values use up; half the instances of faer's largest routines are spared as well.
 fn in_float64<const N: usize>(
@@ -48,13 +90,9 @@ fn in_float64<const N: usize>(
     x: &Tensor,
     call: impl FnOnce(&Tensor) -> Result<[Tensor; N]>,
 ) -> Result<[Tensor; N]> {
-    let narrow = match x.dtype() {
-        DType::F64 => return through_cpu(x, call),
-        DType::F32 => |dtype: DType| match dtype {
-            DType::F64 => DType::F32,
-            DType::C128 => DType::C64,
-            other => other,
-        },
+    let wide = match x.dtype() {
+        DType::F32 | DType::F64 => DType::F64,
+        DType::C64 | DType::C128 => DType::C128,
         other => {
             return error::missing(format!(
                 "{op}: not implemented for '{}'; convert to float32 or float64 first",
@@ -62,13 +100,20 @@ fn in_float64<const N: usize>(
             ));
         }
     };
-    through_cpu(x, |x| {
-        let mut results = call(&x.converted(DType::F64)?)?;
-        for result in &mut results {
-            *result = result.converted(narrow(result.dtype()))?;
+    in_precision(x, wide, call)
+}
+
+/// Runs an expression with `$T` standing for float64 or complex128.
+macro_rules! with_double {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        if $dtype == DType::C128 {
+            type $T = faer::c64;
+            $body
+        } else {
+            type $T = f64;
+            $body
         }
-        Ok(results)
-    })
+    };
 }
 
 /// The leading sizes of a batch of matrices, and its rows and columns.
@@ -108,12 +153,6 @@ fn copied_by_columns(x: &Tensor) -> Result<Tensor> {
     let out = by_columns(&batch, rows, columns, x.dtype())?;
     out.write(x)?;
     Ok(out)
-}
-
-/// `x` with its two last dimensions exchanged, outside the graph.
-fn turned(x: &Tensor) -> Tensor {
-    let rank = x.rank();
-    x.alias(x.geometry().transpose(rank - 2, rank - 1))
 }
 
 /// Runs `call` for each matrix; `work` is the cost of one.
@@ -156,13 +195,13 @@ unsafe fn row<T>(memory: &Elements, index: usize, length: usize) -> &mut [T] {
 /// Packed L and U, LAPACK's pivots, and for each matrix the first column with a zero pivot, from 1.
 #[pyfunction]
 fn _lu(input: Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-    let [factors, pivots, info] = through_cpu(&input, |x| {
+    let [factors, pivots, info] = factored(&input, |x| {
         let (batch, m, n) = sizes("lu", x)?;
         let k = m.min(n);
         let factors = copied_by_columns(x)?;
         let (pivots, info) = (fresh(&batch, &[k], DType::I32)?, fresh(&batch, &[], DType::I32)?);
         let [a, p, i] = [Elements::of(&factors)?, Elements::of(&pivots)?, Elements::of(&info)?];
-        with_real!("lu", x.dtype(), T => each("lu", &batch, m * n * k, |index| {
+        with_field!("lu", x.dtype(), T => each("lu", &batch, m * n * k, |index| {
             // SAFETY: the results were made with these sizes, and each task has an index of its own.
             unsafe { row::<i32>(&i, index, 1)[0] = factor::lu::<T>(matrix(&a, index, m, n), row(&p, index, k)) }
         }))?;
@@ -202,12 +241,12 @@ fn _permutation(pivots: Tensor, rows: usize) -> Result<Tensor> {
 /// The lower Cholesky factor of matrices of which the lower triangle is read, and for each matrix the order of the first minor that is not positive-definite.
 #[pyfunction]
 fn _cholesky(input: Tensor) -> Result<(Tensor, Tensor)> {
-    let [factor, info] = through_cpu(&input, |x| {
+    let [factor, info] = factored(&input, |x| {
         let (batch, n) = square("cholesky", x)?;
         let lower = copied_by_columns(x)?;
         let info = fresh(&batch, &[], DType::I32)?;
         let [a, i] = [Elements::of(&lower)?, Elements::of(&info)?];
-        with_real!("cholesky", x.dtype(), T => each("cholesky", &batch, n * n * n, |index| {
+        with_field!("cholesky", x.dtype(), T => each("cholesky", &batch, n * n * n, |index| {
             // SAFETY: as in `_lu`.
             unsafe { row::<i32>(&i, index, 1)[0] = factor::cholesky::<T>(matrix(&a, index, n, n)) }
         }))?;
@@ -229,11 +268,11 @@ fn _solve_triangular(a: Tensor, b: Tensor, upper: bool, unitriangular: bool) -> 
             b.shape().as_slice()
         ));
     }
-    let [x] = through_cpu(&b, |b| {
-        let a = a.moved(crate::device::Device::Cpu)?.contiguous_data()?;
+    let [x] = factored(&b, |b| {
+        let a = a.moved(crate::device::Device::Cpu)?.converted(b.dtype())?.contiguous_data()?;
         let x = copied_by_columns(b)?;
         let [left, right] = [Elements::of(&a)?, Elements::of(&x)?];
-        with_real!(op, b.dtype(), T => each(op, &batch, n * n * columns, |index| {
+        with_field!(op, b.dtype(), T => each(op, &batch, n * n * columns, |index| {
             // SAFETY: as in `_lu`; `a` is row-major, so its matrices are the transposes of what lies there.
             unsafe {
                 let a: MatRef<'_, T> = matrix::<T>(&left, index, n, n).into_const().transpose();
@@ -248,18 +287,18 @@ fn _solve_triangular(a: Tensor, b: Tensor, upper: bool, unitriangular: bool) -> 
 /// R with reflectors below, their factors, and Q: no columns of it (mode 0), as many as R has rows (1), or all (2).
 #[pyfunction]
 fn _qr(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor)> {
-    let [packed, tau, q] = through_cpu(&input, |x| {
+    let [packed, tau, q] = factored(&input, |x| {
         let (batch, m, n) = sizes("qr", x)?;
         let (k, dtype) = (m.min(n), x.dtype());
         let columns = [0, k, m][usize::from(mode.min(2))];
         let packed = copied_by_columns(x)?;
         let (tau, q) = (fresh(&batch, &[k], dtype)?, by_columns(&batch, m, columns, dtype)?);
         let [a, t, o] = [Elements::of(&packed)?, Elements::of(&tau)?, Elements::of(&q)?];
-        with_real!("qr", dtype, T => each("qr", &batch, m * n * k, |index| {
+        with_field!("qr", dtype, T => each("qr", &batch, m * n * k, |index| {
             // SAFETY: as in `_lu`.
             unsafe {
                 let q = (columns > 0).then(|| matrix::<T>(&o, index, m, columns));
-                factor::qr::<T>(matrix(&a, index, m, n), row(&t, index, k), q);
+                <T as Element>::qr(matrix(&a, index, m, n), row(&t, index, k), q);
             }
         }))?;
         Ok([packed, tau, q])
@@ -276,47 +315,47 @@ fn _svd(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
         let [left, right] = [[0, 0], [k, k], [m, n]][usize::from(mode.min(2))];
         let source = copied_by_columns(x)?;
         let (u, v) = (by_columns(&batch, m, left, dtype)?, by_columns(&batch, n, right, dtype)?);
-        let (s, info) = (fresh(&batch, &[k], dtype)?, fresh(&batch, &[], DType::I32)?);
+        let (s, info) = (fresh(&batch, &[k], DType::F64)?, fresh(&batch, &[], DType::I32)?);
         let [a, p, q] = [Elements::of(&source)?, Elements::of(&u)?, Elements::of(&v)?];
         let [d, i] = [Elements::of(&s)?, Elements::of(&info)?];
-        each("svd", &batch, m * n * k, |index| {
+        with_double!(dtype, T => each("svd", &batch, m * n * k, |index| {
             // SAFETY: as in `_lu`.
             unsafe {
-                let vectors = (mode > 0).then(|| (matrix::<f64>(&p, index, m, left), matrix(&q, index, n, right)));
-                let a = matrix::<f64>(&a, index, m, n);
+                let vectors = (mode > 0).then(|| (matrix::<T>(&p, index, m, left), matrix(&q, index, n, right)));
+                let a = matrix::<T>(&a, index, m, n);
                 row::<i32>(&i, index, 1)[0] = factor::svd(a, row(&d, index, k), vectors);
             }
-        })?;
+        }))?;
         Ok([u, s, v, info])
     })?;
     Ok((u, s, v, info))
 }
 
-/// Eigenvalues and, where `vectors`, eigenvectors of symmetric matrices of which one triangle is read; error codes.
+/// Eigenvalues and, where `vectors`, eigenvectors of Hermitian matrices of which the lower triangle is read; error codes.
 #[pyfunction]
-fn _eigh(input: Tensor, lower: bool, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
+fn _eigh(input: Tensor, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let [values, columns, info] = in_float64("eigh", &input, |x| {
         let (batch, n) = square("eigh", x)?;
-        let source = copied_by_columns(&if lower { x.detached() } else { turned(x) })?;
+        let source = copied_by_columns(x)?;
         let width = if vectors { n } else { 0 };
-        let (values, columns) = (fresh(&batch, &[n], x.dtype())?, by_columns(&batch, n, width, x.dtype())?);
+        let (values, columns) = (fresh(&batch, &[n], DType::F64)?, by_columns(&batch, n, width, x.dtype())?);
         let info = fresh(&batch, &[], DType::I32)?;
         let [a, w, v] = [Elements::of(&source)?, Elements::of(&values)?, Elements::of(&columns)?];
         let i = Elements::of(&info)?;
-        each("eigh", &batch, n * n * n, |index| {
+        with_double!(x.dtype(), T => each("eigh", &batch, n * n * n, |index| {
             // SAFETY: as in `_lu`.
             unsafe {
-                let a = matrix::<f64>(&a, index, n, n);
-                let v = vectors.then(|| matrix::<f64>(&v, index, n, n));
+                let a = matrix::<T>(&a, index, n, n);
+                let v = vectors.then(|| matrix::<T>(&v, index, n, n));
                 row::<i32>(&i, index, 1)[0] = factor::eigh(a, row(&w, index, n), v);
             }
-        })?;
+        }))?;
         Ok([values, columns, info])
     })?;
     Ok((values, columns, info))
 }
 
-/// Complex eigenvalues and, where `vectors`, eigenvectors of length 1 of real square matrices; error codes.
+/// Complex eigenvalues and, where `vectors`, eigenvectors of length 1 of square matrices; error codes.
 #[pyfunction]
 fn _eig(input: Tensor, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let [values, columns, info] = in_float64("eig", &input, |x| {
@@ -328,9 +367,16 @@ fn _eig(input: Tensor, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
         let info = fresh(&batch, &[], DType::I32)?;
         let [a, w, v] = [Elements::of(&source)?, Elements::of(&values)?, Elements::of(&columns)?];
         let i = Elements::of(&info)?;
+        let complex = x.dtype() == DType::C128;
         each("eig", &batch, n * n * n, |index| {
             // SAFETY: as in `_lu`; a complex number is two reals.
             unsafe {
+                if complex {
+                    let a = matrix::<faer::c64>(&a, index, n, n);
+                    let v = vectors.then(|| matrix::<faer::c64>(&v, index, n, n));
+                    row::<i32>(&i, index, 1)[0] = factor::complex_eig(a, row(&w, index, n), v);
+                    return;
+                }
                 let a = matrix::<f64>(&a, index, n, n);
                 let v: &mut [f64] = if vectors { row(&v, index, 2 * n * n) } else { &mut [] };
                 row::<i32>(&i, index, 1)[0] = factor::eig(a, row(&w, index, 2 * n), v);

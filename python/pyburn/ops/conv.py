@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor
@@ -20,6 +20,16 @@ def _same(op: str, weight: Tensor, stride: Sequence[int], dilation: Sequence[int
     return right, [total % 2 for total in totals]
 
 
+def _of_parts(
+    run: Callable[[Tensor, Tensor, Tensor | None], Tensor], input: Tensor, weight: Tensor, bias: Tensor | None
+) -> Tensor:
+    """A complex convolution by three real ones."""
+    real = run(input.real, weight.real, None if bias is None else bias.real)
+    both = run(input.imag, weight.imag, None)
+    mixed = run(input.real + input.imag, weight.real + weight.imag, None if bias is None else bias.real + bias.imag)
+    return _core._complex(real - both, mixed - real - both)
+
+
 def _conv(
     n: int,
     input: Tensor,
@@ -31,6 +41,8 @@ def _conv(
     groups: int,
 ) -> Tensor:
     op = f"conv{n}d"
+    if input.is_complex() and weight.is_complex():
+        return _of_parts(lambda x, w, b: _conv(n, x, w, b, stride, padding, dilation, groups), input, weight, bias)
     steps, spacing = spread(op, "stride", stride, n), spread(op, "dilation", dilation, n)
     surplus = [0] * n
     if not isinstance(padding, str):
@@ -129,6 +141,13 @@ def _conv_transpose(
     dilation: Sizes,
 ) -> Tensor:
     op = f"conv_transpose{n}d"
+    if input.is_complex() and weight.is_complex():
+        return _of_parts(
+            lambda x, w, b: _conv_transpose(n, x, w, b, stride, padding, output_padding, groups, dilation),
+            input,
+            weight,
+            bias,
+        )
     return _core._convolution(
         op,
         input,

@@ -98,6 +98,8 @@ def logdet(input: Tensor) -> Tensor:
     check_square("logdet", input)
     check_float("logdet", input)
     sign, logarithm = solve.raw_slogdet(input)
+    if input.is_complex():
+        return logarithm + sign.log()
     return logarithm.masked_fill(sign == -1, math.nan)
 
 

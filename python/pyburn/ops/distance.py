@@ -113,7 +113,8 @@ def _covariance(x: Tensor, weights: Tensor | None, aweights: Tensor | None, corr
     if not x.is_floating_point() and not x.is_complex():
         x = x.to(_core.get_default_dtype())
     weights = None if weights is None else weights.reshape(-1)
-    total = x.new_tensor(float(x.shape[1])) if weights is None else weights.sum().to(x.dtype)
+    real = x.dtype.to_real()
+    total = x.new_tensor(float(x.shape[1]), dtype=real) if weights is None else weights.sum().to(real)
     if weights is None:
         centred = x - (x.sum(1, keepdim=True) / total)
         weighted = centred
@@ -146,8 +147,12 @@ def corrcoef(input: Tensor) -> Tensor:
     covariance = cov(input)
     if covariance.dim() == 0:
         return covariance / covariance
-    deviations = covariance.diagonal().sqrt()
-    return (covariance / deviations.unsqueeze(1) / deviations.unsqueeze(0)).clamp(-1, 1)
+    diagonal = covariance.diagonal()
+    deviations = (diagonal.real if covariance.is_complex() else diagonal).sqrt()
+    found = covariance / deviations.unsqueeze(1) / deviations.unsqueeze(0)
+    if found.is_complex():
+        return _core._complex(found.real.clamp(-1, 1), found.imag.clamp(-1, 1))
+    return found.clamp(-1, 1)
 
 
 def _euclidean(x1: Tensor, x2: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out, write_outs
-from pyburn.ops.joining import cat
+from pyburn.ops.joining import cat, diag_embed
 from pyburn.ops.matrices.checks import check_float, check_info, check_matrix, check_same, check_square, eye_like
 from pyburn.ops.matrices.recorded import Backward, link, link_constant
 from pyburn.ops.matrices.triangular import solve_triangular
@@ -35,12 +35,18 @@ _ZERO_PIVOT = (
 )
 
 
+def _hermitian(lower: Tensor) -> Tensor:
+    """The Hermitian matrix of which the lower triangle is given; its diagonal is real."""
+    if lower.is_complex():
+        lower = lower - diag_embed(lower.diagonal(0, -2, -1).imag) * 1j
+    return lower + lower.tril(-1).mH
+
+
 def _cholesky_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (factor,), (grad,) = context.saved, context.grads
     if grad is None:
         return (None,)
-    inner = (factor.mH @ grad).tril()
-    inner = (inner + inner.tril(-1).mH) * 0.5
+    inner = _hermitian((factor.mH @ grad).tril()) * 0.5
     left = solve_triangular(factor.mH, inner, upper=True)
     return (solve_triangular(factor, left, upper=False, left=False),)
 
@@ -266,7 +272,7 @@ def _qr_rule(context: Backward) -> tuple[Tensor | None, ...]:
         inner = -mixed if inner is None else inner - mixed
     if inner is None:
         return (None,)
-    result = q @ (inner.tril() + inner.tril(-1).mH)
+    result = q @ _hermitian(inner.tril())
     if grad_q is not None:
         result = result + grad_q
     result = solve_triangular(square.mH, result, upper=False, left=False)

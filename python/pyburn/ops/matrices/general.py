@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out, write_outs
-from pyburn.ops.complex import complex as complex_of
-from pyburn.ops.joining import cat, diag_embed
+from pyburn.ops.joining import diag_embed
 from pyburn.ops.matrices.checks import check_float, check_info, check_square, eye_like
 from pyburn.ops.matrices.recorded import Backward, link, precise
 from pyburn.ops.matrices.solve import solve
@@ -16,43 +15,44 @@ from pyburn.ops.matrices.solve import solve
 __all__ = ["eig", "eigvals"]
 
 
-def _complex_solve(A: Tensor, B: Tensor) -> Tensor:
-    """X with `A @ X = B` for complex matrices, by real ones of twice the size."""
-    size = A.shape[-1]
-    whole = cat([cat([A.real, -A.imag], -1), cat([A.imag, A.real], -1)], -2)
-    solution = solve(whole, cat([B.real, B.imag], -2))
-    return complex_of(solution.narrow(-2, 0, size), solution.narrow(-2, size, size))
-
-
 @precise
-def _eig_rule(context: Backward) -> tuple[Tensor | None, ...]:
+def _complex_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (values, vectors), (grad_values, grad_vectors) = context.saved, context.grads
     inner: Tensor | None = None if grad_values is None else diag_embed(grad_values)
     if grad_vectors is not None:
         turn = vectors.mH @ grad_vectors
         lengths = turn.diagonal(0, -2, -1).real.unsqueeze(-2)
+        if not bool((turn.diagonal(0, -2, -1).imag.detach().abs() <= 1e-2).all().item()):
+            raise RuntimeError(
+                "linalg_eig_backward: The eigenvectors in the complex case are specified up to multiplication by "
+                "e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
+            )
         gaps = values.unsqueeze(-2) - values.unsqueeze(-1) + eye_like(values.real, values.shape[-1])
         part = (turn - (vectors.mH @ vectors) * lengths) / gaps.conj()
         part = part - diag_embed(part.diagonal(0, -2, -1))
         inner = part if inner is None else inner + part
     if inner is None:
         return (None,)
-    return (_complex_solve(vectors.mH, inner @ vectors.mH).real,)
+    return (solve(vectors.mH, inner @ vectors.mH),)
+
+
+def _real_rule(context: Backward) -> tuple[Tensor | None, ...]:
+    (grad,) = _complex_rule(context)
+    return (None if grad is None else grad.real,)
 
 
 def raw_eig(op: str, A: Tensor, vectors: bool) -> tuple[Tensor, Tensor]:
     """Complex eigenvalues in no order and eigenvectors of length 1 as columns, recorded."""
     check_square(op, A)
     check_float(op, A)
-    if A.is_complex():
-        raise NotImplementedError(f"{op}: complex matrices are not taken yet; use the real matrix of twice the size")
     vectors = vectors or (_core.is_grad_enabled() and A.requires_grad)
     values, columns, info = _core._eig(A, vectors)
     if any(code < 0 for code in info._integers()):
         raise RuntimeError(f"torch.{op}: input tensor should not contain infs or NaNs.")
     check_info(op, info, "The algorithm failed to converge (error code: {info}).")
     if vectors:
-        link("LinalgEigBackward0", [A], [values, columns], [values, columns], _eig_rule)
+        rule = _complex_rule if A.is_complex() else _real_rule
+        link("LinalgEigBackward0", [A], [values, columns], [values, columns], rule)
     return values, columns
 
 
@@ -60,7 +60,7 @@ def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linal
     """The complex eigenvalues and, as columns, eigenvectors of square matrices.
 
     Args:
-        A: (..., n, n), real.
+        A: (..., n, n).
         out: Where to write the results.
 
     Differs from torch:
@@ -78,7 +78,7 @@ def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex eigenvalues of square matrices.
 
     Args:
-        A: (..., n, n), real.
+        A: (..., n, n).
         out: Where to write the result.
 
     Example:

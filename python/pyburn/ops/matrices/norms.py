@@ -92,6 +92,11 @@ def _pair(op: str, x: Tensor, dim: Sequence[int]) -> tuple[int, int]:
     return rows, columns
 
 
+def _greatest(values: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The greatest of sizes along `dim`, zero where there are none."""
+    return values.amax(dim, keepdim=keepdim) if values.shape[dim] else values.sum(dim, keepdim=keepdim)
+
+
 def _spectral(x: Tensor, ord: float | str, dims: tuple[int, int], keepdim: bool) -> Tensor:
     """Norms that are made of singular values."""
     rows, columns = dims
@@ -99,7 +104,7 @@ def _spectral(x: Tensor, ord: float | str, dims: tuple[int, int], keepdim: bool)
     if ord == "nuc":
         result = values.sum(-1)
     else:
-        result = values.amax(-1) if ord == 2 else values.amin(-1)
+        result = _greatest(values, -1, False) if ord == 2 else values.amin(-1)
     if keepdim:
         for at in sorted(dims):
             result = result.unsqueeze(at)
@@ -149,7 +154,7 @@ def matrix_norm(
     rows, columns = dims
     over, along = (columns, rows) if abs(ord) == math.inf else (rows, columns)
     sums = A.abs().sum(over, keepdim=True)
-    result = sums.amax([along], keepdim=True) if ord > 0 else sums.amin([along], keepdim=True)
+    result = _greatest(sums, along, True) if ord > 0 else sums.amin([along], keepdim=True)
     return write_out(out, result if keepdim else result.squeeze(dims))
 
 
@@ -212,12 +217,13 @@ def cond(A: Tensor, p: Order = None, *, out: Tensor | None = None) -> Tensor:
     if p is None or p in (2, -2):
         values = svdvals(A)
         if A.numel() == 0:
-            return write_out(out, A.new_zeros(A.shape[:-2]))
+            return write_out(out, values.new_zeros(A.shape[:-2]))
         greatest, least = values.select(-1, 0), values.select(-1, values.shape[-1] - 1)
         return write_out(out, least / greatest if p == -2 else greatest / least)
-    check_square(f"{op}({p})", A)
+    if isinstance(p, str) or A.numel() > 0:
+        check_square(f"{op}({p})", A)
     if A.numel() == 0:
-        return write_out(out, A.new_zeros(A.shape[:-2]))
+        return write_out(out, A.new_zeros(A.shape[:-2], dtype=A.dtype.to_real()))
     inverse, info = inv_ex(A)
     whole = matrix_norm(A, p) * matrix_norm(inverse.masked_fill((info != 0).reshape(*info.shape, 1, 1), 0.0), p)
     return write_out(out, whole.masked_fill(info != 0, math.inf))

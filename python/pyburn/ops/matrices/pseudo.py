@@ -23,16 +23,17 @@ def _tolerances(A: Tensor, atol: Tolerance, rtol: Tolerance) -> tuple[Tensor, Te
         default = finfo(A.dtype).eps * max(A.shape[-2:])
         rtol = default
         if isinstance(atol, Tensor):
-            rtol = (atol <= 0).to(A.dtype) * default
+            rtol = (atol <= 0).to(A.dtype.to_real()) * default
         elif atol is not None and atol > 0:
             rtol = 0.0
-    absolute, relative = (
-        value.to(A.dtype) if isinstance(value, Tensor) else A.new_tensor(0.0 if value is None else value)
-        for value in (atol, rtol)
-    )
     for name, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, Tensor) and value.is_complex():
             raise _core.DTypeError(f"{name} tensor of complex type is not supported.")
+    real = A.dtype.to_real()
+    absolute, relative = (
+        value.to(real) if isinstance(value, Tensor) else A.new_tensor(0.0 if value is None else value, dtype=real)
+        for value in (atol, rtol)
+    )
     return absolute, relative
 
 
@@ -173,7 +174,7 @@ def _least_squares(A: Tensor, B: Tensor, rcond: float) -> tuple[Tensor, Tensor, 
 
 def _residuals(A: Tensor, B: Tensor, X: Tensor) -> Tensor:
     """The squared lengths of `A @ X - B`, recorded; they are least at X, so that X's own change does not count."""
-    result = (A @ X - B).detach().square().sum(-2)
+    result = (A @ X - B).detach().abs().square().sum(-2)
 
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
         (A, B, X), (grad,) = context.saved, context.grads
@@ -186,7 +187,14 @@ def _residuals(A: Tensor, B: Tensor, X: Tensor) -> Tensor:
     return result
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
+def lstsq(
+    A: Tensor,
+    B: Tensor,
+    rcond: float | None = None,
+    *,
+    driver: str | None = None,
+    out: Sequence[Tensor] | None = None,
+) -> return_types.linalg_lstsq:
     """X for which `A @ X - B` is shortest, and of these the shortest X.
 
     Args:
@@ -195,6 +203,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         rcond: Singular values up to this share of the greatest count as zero; by default the precision times
             max(m, n).
         driver: "gels", "gelsy" (the default), "gelsd" or "gelss": which results besides the solution are given.
+        out: Where to write the results.
 
     Returns:
         `solution`; `residuals`, the squared lengths of `A @ X - B` when m > n and all matrices have full rank, else
@@ -227,9 +236,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     rows, columns = A.shape[-2:]
     limit = finfo(A.dtype).eps * max(rows, columns) if rcond is None else rcond
     solution, rank, values = _least_squares(whole, right, limit)
-    empty = A.detach().new_empty((0,))
+    empty = values.detach().new_empty((0,))
     # In the graph even when it is empty, as torch's is.
     residuals = solution.reshape(solution.numel()).narrow(0, 0, 0)
+    residuals = residuals.real if residuals.is_complex() else residuals
     if rows > columns and driver != "gelsy" and bool((rank == columns).all().item()):
         residuals = _residuals(whole, right, solution)
     results = (
@@ -238,7 +248,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         empty.to(_core.int64) if driver == "gels" else rank,
         values if driver in ("gelsd", "gelss") else empty,
     )
-    return return_types.linalg_lstsq(results)
+    return return_types.linalg_lstsq(write_outs(out, results))
 
 
 def polar(A: Tensor, *, out: Sequence[Tensor] | None = None) -> return_types.linalg_polar:

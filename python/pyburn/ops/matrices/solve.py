@@ -267,12 +267,12 @@ def _det_rule(context: Backward) -> tuple[Tensor | None, ...]:
     if (determinant == 0).any():
         # The cofactors of a singular matrix, from its singular vectors.
         u, s, v = raw_svd("linalg.det", A, 1)
-        turn = det(u) * det(v)
+        turn = det(u).conj() * det(v)
         scale = _others(s) * (grad * turn).unsqueeze(-1)
         return ((u * scale.unsqueeze(-2)) @ v.mH,)
     unit = eye_like(A.detach(), A.shape[-1], batch=A.shape[:-2])
     cofactors = _apply_inverse(A, _Factored(A), unit, adjoint=True)
-    return (cofactors * (grad * determinant).unsqueeze(-1).unsqueeze(-1),)
+    return (cofactors * (grad * determinant.conj()).unsqueeze(-1).unsqueeze(-1),)
 
 
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -319,16 +319,20 @@ def raw_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
     check_float("linalg.slogdet", A)
     factored = _Factored(A)
     diagonal = factored.packed.diagonal(0, -2, -1)
-    sign = diagonal.sign().prod(-1) * _sign_of_exchanges(factored.pivots, diagonal)
+    signs = diagonal._sgn() if A.is_complex() else diagonal.sign()
+    sign = signs.prod(-1) * _sign_of_exchanges(factored.pivots, diagonal)
     logarithm = diagonal.abs().log().sum(-1)
 
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
-        (A,), grad = context.saved, context.grads[1]
+        (A, sign), (grad_sign, grad) = context.saved, context.grads
+        if A.is_complex() and grad_sign is not None:
+            turn = (grad_sign * sign.conj()).imag * 1j
+            grad = turn if grad is None else grad + turn
         if grad is None:
-            # The sign does not change.
+            # A real sign does not change.
             return (A.new_zeros(A.shape),)
         unit = eye_like(A.detach(), A.shape[-1], batch=A.shape[:-2])
         return (_apply_inverse(A, factored, unit, adjoint=True) * grad.unsqueeze(-1).unsqueeze(-1),)
 
-    link("LinalgSlogdetBackward0", [A], [sign, logarithm], [A], rule)
+    link("LinalgSlogdetBackward0", [A], [sign, logarithm], [A, sign], rule)
     return sign, logarithm

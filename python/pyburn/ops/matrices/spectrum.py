@@ -31,9 +31,15 @@ def _svd_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (u, s, v), (grad_u, grad_s, grad_v) = context.saved, context.grads
     size = s.shape[-1]
     u, v = u.narrow(-1, 0, size), v.narrow(-1, 0, size)
-    inner: Tensor | None = None if grad_s is None else diag_embed(grad_s)
+    inner: Tensor | None = None if grad_s is None else diag_embed(grad_s).to(u.dtype)
     if grad_u is None and grad_v is None:
         return (None if inner is None else u @ inner @ v.mH,)
+    if u.is_complex():
+        _check_phase(u, grad_u, v, grad_v)
+        if grad_u is not None and grad_v is not None:
+            phase = (u.conj() * grad_u.narrow(-1, 0, size)).sum(-2).imag / s
+            phase = diag_embed(phase) * 1j
+            inner = phase if inner is None else inner + phase
     gaps, column = _gaps(s * s), s.unsqueeze(-1)
     outer: Tensor | None = None
     if grad_u is not None:
@@ -54,6 +60,21 @@ def _svd_rule(context: Backward) -> tuple[Tensor | None, ...]:
     assert inner is not None
     result = u @ inner @ v.mH
     return (result if outer is None else result + outer,)
+
+
+def _check_phase(u: Tensor, grad_u: Tensor | None, v: Tensor, grad_v: Tensor | None) -> None:
+    """Refuses a loss that depends on what no definition of complex singular vectors fixes."""
+    turns = [
+        (vectors.conj() * grad.narrow(-1, 0, vectors.shape[-1])).sum(-2).imag.detach()
+        for vectors, grad in ((u, grad_u), (v, grad_v))
+        if grad is not None
+    ]
+    total = turns[0] if len(turns) == 1 else turns[0] + turns[1]
+    if not bool((total.abs() <= 1e-2).all().item()):
+        raise RuntimeError(
+            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. "
+            "The specified loss function depends on this phase term, making it ill-defined."
+        )
 
 
 def _check_svd(op: str, info: Tensor) -> None:
@@ -134,9 +155,17 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
 @precise
 def _eigh_rule(context: Backward) -> tuple[Tensor | None, ...]:
     (values, vectors), (grad_values, grad_vectors) = context.saved, context.grads
-    inner: Tensor | None = None if grad_values is None else diag_embed(grad_values)
+    inner: Tensor | None = None if grad_values is None else diag_embed(grad_values).to(vectors.dtype)
     if grad_vectors is not None:
         turn = vectors.mH @ grad_vectors
+        if vectors.is_complex():
+            phases = turn.diagonal(0, -2, -1).imag
+            if not bool((phases.detach().abs() <= 1e-2).all().item()):
+                raise RuntimeError(
+                    "linalg_eigh_backward: The eigenvectors in the complex case are specified up to multiplication by "
+                    "e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
+                )
+            turn = turn - diag_embed(phases) * 1j
         part = (turn - turn.mH) * 0.5 / _gaps(values)
         inner = part if inner is None else inner + part
     return (None if inner is None else vectors @ inner @ vectors.mH,)
@@ -149,7 +178,7 @@ def raw_eigh(op: str, A: Tensor, UPLO: str, vectors: bool) -> tuple[Tensor, Tens
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     vectors = vectors or (_core.is_grad_enabled() and A.requires_grad)
-    values, columns, info = _core._eigh(A, UPLO.upper() == "L", vectors)
+    values, columns, info = _core._eigh(A if UPLO.upper() == "L" else A.detach().mH, vectors)
     check_info(op, info.abs(), _NO_CONVERGENCE.format(what="eigen"))
     if vectors:
         link("LinalgEighBackward0", [A], [values, columns], [values, columns], _eigh_rule)
@@ -157,7 +186,7 @@ def raw_eigh(op: str, A: Tensor, UPLO: str, vectors: bool) -> tuple[Tensor, Tens
 
 
 def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> return_types.linalg_eigh:
-    """The eigenvalues, rising, and the orthonormal eigenvectors, as columns, of symmetric matrices.
+    """The eigenvalues, rising, and the orthonormal eigenvectors, as columns, of Hermitian matrices.
 
     Args:
         A: (..., n, n), of which one triangle is read.
