@@ -148,6 +148,36 @@ pub fn check(op: &str, target: &Tensor) -> Result<()> {
     check_history(op, target)
 }
 
+/// Refuses to write to `target` what is computed from `other` where both share some memory, by torch's rule: the very
+/// same elements are fine unless `whole`, and what does not fill its stretch of memory is not looked into.
+pub fn check_apart(op: &str, target: &Tensor, other: &Tensor, whole: bool) -> Result<()> {
+    if shares(target, other).is_some_and(|same| whole || !same) {
+        return error::runtime(format!(
+            "{op}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single \
+             memory location. Please clone() the tensor before performing the operation."
+        ));
+    }
+    Ok(())
+}
+
+/// None for tensors that share no memory as far as torch looks, else whether they are the same elements.
+fn shares(one: &Tensor, other: &Tensor) -> Option<bool> {
+    if one.is(other) {
+        return Some(true);
+    }
+    let (a, b) = (one.core(), other.core());
+    let (size, wide) = (a.geometry.numel() * a.dtype.size(), b.geometry.numel() * b.dtype.size());
+    if size == 0 || wide == 0 || a.storage.address() != b.storage.address() {
+        return None;
+    }
+    let (start, first) = (a.geometry.offset * a.dtype.size(), b.geometry.offset * b.dtype.size());
+    let meet = start < first + wide && first < start + size;
+    if !meet || !a.geometry.is_dense() || !b.geometry.is_dense() {
+        return None;
+    }
+    Some(start == first && size == wide && a.geometry.strides == b.geometry.strides)
+}
+
 /// Writes to a part of the elements: torch takes these on expanded tensors too, with a warning.
 const WRITES_SOME: [&str; 3] = ["masked_fill_", "index_fill_", "index_put_"];
 

@@ -225,6 +225,12 @@ pub fn check_fill(value: Scalar, dtype: DType) -> Result<()> {
     error::runtime(format!("value cannot be converted to type {} without overflow", dtype.name()))
 }
 
+/// Raises torch's error where a dtype cannot hold a number.
+#[pyfunction]
+fn _check_number(value: Scalar, dtype: DTypeArg) -> Result<()> {
+    check_fill(value, dtype.0)
+}
+
 /// A tensor filled with one value; without a dtype the value decides it.
 #[pyfunction]
 #[pyo3(signature = (op, size, value, dtype=None, device=None, requires_grad=false))]
@@ -299,6 +305,7 @@ fn _empty_strided(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_check_number, module)?)?;
     module.add_function(wrap_pyfunction!(_full, module)?)?;
     module.add_function(wrap_pyfunction!(_check_allocation, module)?)?;
     module.add_function(wrap_pyfunction!(_preserved_strides, module)?)?;

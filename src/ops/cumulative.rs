@@ -4,12 +4,15 @@ use burn_backend::ops::{FloatTensorOps, IntTensorOps};
 use burn_dispatch::Dispatch;
 use pyo3::prelude::*;
 
+use super::bitwise::logical_and;
 use super::complex::{holomorphic, turned_grad, unturned};
 use super::extreme::record_chosen;
 use super::fold::{fold, through_cpu};
 use super::operand::Scalar;
+use super::pointwise::Arg;
 use super::reduce::{as_summed, narrowed};
-use super::{creation, elementwise, movement};
+use super::select::select;
+use super::{compare, creation, elementwise, movement, rows};
 use crate::autograd::{Record, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::{self, Result};
@@ -110,14 +113,40 @@ fn following(x: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
 pub fn cumprod(x: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
     let out = totals("cumprod", false, x, dim, reverse)?;
     if let Some(record) = Record::new("CumprodBackward0", &[x]) {
-        record.save(x).save_outputs().finish(&out, move |c| {
-            holomorphic(c, &|grad| {
-                let pull = linear(&following(c.saved(0)?, dim, reverse)?, grad, dim, !reverse)?;
-                elementwise::mul(&pull, &previous(c.saved(1)?, dim, reverse, 1)?)
-            })
-        });
+        record
+            .save(x)
+            .save_outputs()
+            .finish(&out, move |c| holomorphic(c, &|grad| cumprod_slope(c.saved(0)?, c.saved(1)?, grad, dim, reverse)));
     }
     Ok(out)
+}
+
+/// The gradient of a running product `y` of `x`, by torch's cases: sums of `y * grad` divided by `x` where no zero has
+/// come yet, and nothing behind the first zero, whatever stands there.
+fn cumprod_slope(x: &Tensor, y: &Tensor, grad: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
+    let quotient = |w: &Tensor| elementwise::div(&cumsum(w, dim, !reverse)?, x);
+    let w = elementwise::mul(y, grad)?;
+    let zeros = compare::eq(x, Arg::from(0))?;
+    if !has_true(&zeros)? {
+        return quotient(&w);
+    }
+    let pull = linear(&following(x, dim, reverse)?, grad, dim, !reverse)?;
+    let general = elementwise::mul(&pull, &previous(y, dim, reverse, 1)?)?;
+    if crate::autograd::grad_enabled() {
+        return Ok(general);
+    }
+    let count = totals("cumprod", true, &zeros, dim, reverse)?;
+    let before = compare::eq(&count, Arg::from(0))?;
+    let ahead = quotient(&select(&before, Arg::Tensor(&w), Arg::from(0))?)?;
+    let first = logical_and(Arg::Tensor(&compare::eq(&count, Arg::from(1))?), Arg::Tensor(&zeros))?;
+    let rest = select(&first, Arg::Tensor(&general), Arg::from(0))?;
+    select(&before, Arg::Tensor(&ahead), Arg::Tensor(&rest))
+}
+
+/// Whether any element of a mask holds.
+fn has_true(mask: &Tensor) -> Result<bool> {
+    let dims: Vec<usize> = (0..mask.rank()).collect();
+    Ok(rows::integers(&fold("any", Fold::Any, mask, &dims, false)?.converted(DType::I64)?)?.contains(&1))
 }
 
 /// The recurrence `s[k] = a[k] * s[k - 1] + b[k]` along `dim`; on a GPU it is computed by the CPU.
@@ -158,18 +187,18 @@ fn linear(a: &Tensor, b: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
 pub fn prod(x: &Tensor, dim: usize, keepdim: bool) -> Result<Tensor> {
     let dims: &[usize] = if x.rank() == 0 { &[] } else { &[dim] };
     let out = fold("prod", Fold::Prod, x, dims, keepdim)?;
+    let rank = x.rank();
     if let Some(record) = Record::new("ProdBackward1", &[x]) {
-        record.save(x).finish(&out, move |c| {
+        record.save(x).save_outputs().finish(&out, move |c| {
             let x = c.saved(0)?;
+            let shown = |x: &Tensor| if x.rank() == rank { Ok(x.clone()) } else { movement::unsqueeze(x, dim) };
+            if !has_true(&compare::eq(x, Arg::from(0))?)? {
+                let ratio = elementwise::div(&shown(c.saved(1)?)?, x)?;
+                return holomorphic(c, &|grad| elementwise::mul(&shown(grad)?, &ratio));
+            }
             let before = previous(&cumprod(x, dim, false)?, dim, false, 1)?;
             let behind = previous(&cumprod(x, dim, true)?, dim, true, 1)?;
-            holomorphic(c, &|grad| {
-                let others = elementwise::mul(&before, &behind)?;
-                if keepdim || x.rank() == 0 {
-                    return elementwise::mul(grad, &others);
-                }
-                elementwise::mul(&movement::unsqueeze(grad, dim)?, &others)
-            })
+            holomorphic(c, &|grad| elementwise::mul(&shown(grad)?, &elementwise::mul(&before, &behind)?))
         });
     }
     Ok(out)

@@ -1,10 +1,11 @@
 //! The native in-place methods, and the two steps that Python builds all other ones from.
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::creation;
 use super::operand::{Operand, Scalar};
-use crate::autograd::inplace::{check, check_history, overwrite};
+use crate::autograd::inplace::{check, check_apart, check_history, overwrite};
 use crate::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
@@ -15,6 +16,7 @@ type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 /// Writes `value` into `target`, broadcasting and converting it: `copy_`.
 pub fn copy(target: &Tensor, value: &Tensor) -> Result<()> {
     check("copy_", target)?;
+    check_apart("copy_", target, value, false)?;
     let value = creation::to_device(value, target.device())?;
     if broadcast("copy_", &value.shape(), &target.shape()).ok() != Some(target.shape()) {
         return error::shape(format!(
@@ -42,6 +44,17 @@ impl PyTensor {
     /// Raises torch's error when this tensor may not be written to.
     fn _check_inplace(&self, op: &str) -> Result<()> {
         check(op, &self.tensor)
+    }
+
+    /// Raises torch's error when a tensor among `others` shares memory with this one, which is to be written to; the
+    /// very same elements are fine unless `whole`.
+    fn _check_apart(&self, op: &str, others: &Bound<'_, PyTuple>, whole: bool) -> Result<()> {
+        for other in others {
+            if let Ok(other) = other.cast::<PyTensor>() {
+                check_apart(op, &self.tensor, &other.get().tensor, whole)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes a result with its history into this tensor; `_check_inplace` comes first.

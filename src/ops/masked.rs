@@ -217,14 +217,40 @@ fn _triangle_indices(
     let (Ok(row), Ok(col)) = (usize::try_from(row), usize::try_from(col)) else {
         return error::runtime(format!("row and col must be non-negative, got {row} and {col}"));
     };
-    let mask = triangle(row, col, offset, upper, Device::Cpu)?;
-    let parts = coordinates(&mask)?;
-    let mut numbers = Vec::new();
-    for part in &parts {
-        numbers.extend(rows::integers(part)?);
+    let below = |end: i128| lower_count(row as i128, col as i128, end);
+    let count = if upper { row as i128 * col as i128 - below(offset as i128) } else { below(offset as i128 + 1) };
+    // The list, and the tensor made of it.
+    let need = usize::try_from(count.saturating_mul(32)).unwrap_or(usize::MAX);
+    crate::check::allocation(need)?;
+    let count = need / 32;
+    let (mut lines, mut places) = (Vec::with_capacity(2 * count), Vec::with_capacity(count));
+    // Only the lines that have an element.
+    let (first, end) = match upper {
+        true => (0, (col as i128 - offset as i128).clamp(0, row as i128)),
+        false => ((-(offset as i128)).clamp(0, row as i128), row as i128),
+    };
+    for line in first..if count == 0 { first } else { end } {
+        let edge = (line + offset as i128 + i128::from(!upper)).clamp(0, col as i128) as i64;
+        let span = if upper { edge..col as i64 } else { 0..edge };
+        for place in span {
+            lines.push(line as i64);
+            places.push(place);
+        }
     }
-    let shape: Dims = [2, numbers.len() / 2].into_iter().collect();
-    rows::from_integers(&numbers, &shape, device.0)
+    lines.extend(places);
+    let shape: Dims = [2, count].into_iter().collect();
+    rows::from_integers(&lines, &shape, device.0)
+}
+
+/// How many elements of a matrix stand before the column `row number + end`, over all its rows.
+fn lower_count(rows: i128, columns: i128, end: i128) -> i128 {
+    // Sums of `k` held between 0 and the number of columns, over all k up to `last`.
+    let upto = |last: i128| match last {
+        last if last <= 0 => 0,
+        last if last <= columns => last * (last + 1) / 2,
+        last => (columns * (columns + 1) / 2).saturating_add((last - columns).saturating_mul(columns)),
+    };
+    upto(end + rows - 1) - upto(end - 1)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -10,6 +10,14 @@ use crate::guard;
 use crate::kernels::pointwise::map3;
 use crate::tensor::{Tensor, prim};
 
+/// Refuses a number that the dtype cannot hold.
+fn fits(arg: Arg<'_>, dtype: DType) -> Result<()> {
+    match arg {
+        Arg::Scalar(value) => super::creation::check_fill(value, dtype),
+        Arg::Tensor(_) => Ok(()),
+    }
+}
+
 /// `a` where the mask is true, `b` elsewhere.
 pub fn select(mask: &Tensor, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     if !matches!(mask.dtype(), DType::Bool | DType::U8) {
@@ -19,6 +27,11 @@ pub fn select(mask: &Tensor, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
         ));
     }
     let dtype = common_type([a, b]);
+    // torch writes a single element of half precision without looking at the range.
+    if !dtype.is_half() {
+        fits(a, dtype)?;
+        fits(b, dtype)?;
+    }
     let kind = dtype.kind();
     let out = evaluate(
         Call {
@@ -95,7 +108,8 @@ pub fn clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<T
     if dtype == DType::Bool {
         return error::dtype("clamp: not implemented for 'bool'; convert with .to(...) first");
     }
-    let (min, max) = (min.map(|bound| saturate(bound, dtype)), max.map(|bound| saturate(bound, dtype)));
+    let min = min.map(|bound| saturate("min", bound, dtype)).transpose()?;
+    let max = max.map(|bound| saturate("max", bound, dtype)).transpose()?;
     let mut out = x.detached();
     for (op, bound) in [(crate::kernels::binary::Binary::Max, min), (crate::kernels::binary::Binary::Min, max)] {
         if let Some(bound) = bound {
@@ -106,11 +120,21 @@ pub fn clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<T
     Ok(out)
 }
 
-/// A whole number outside an integer type's range bounds it at the range's end, instead of wrapping around.
-fn saturate(bound: Arg<'_>, dtype: DType) -> Arg<'_> {
+/// A whole number outside an integer type's range bounds it at the range's end, instead of wrapping around; one that no
+/// element could be brought to is refused.
+fn saturate<'a>(which: &str, bound: Arg<'a>, dtype: DType) -> Result<Arg<'a>> {
     match (bound, dtype.int_range()) {
-        (Arg::Scalar(Scalar::Int(value)), Some((low, high))) => Arg::Scalar(Scalar::Int(value.clamp(low, high))),
-        _ => bound,
+        (Arg::Scalar(Scalar::Int(value)), Some((low, high))) => {
+            let beyond = if which == "min" { value > high } else { value < low };
+            if beyond {
+                return error::runtime(format!(
+                    "Clamp {which} value {value} is outside the representable range of {}",
+                    dtype.name()
+                ));
+            }
+            Ok(Arg::Scalar(Scalar::Int(value.clamp(low, high))))
+        }
+        _ => fits(bound, dtype).map(|()| bound),
     }
 }
 

@@ -127,7 +127,7 @@ functions! {
     atanh = Atanh, floating, "AtanhBackward0", input, |g, x| over(g, &one_minus_square(x)?);
     erf = Erf, floating, "ErfBackward0", input, |g, x| mul(&times(g, 2.0 / PI.sqrt())?, &exp(&neg(&square(x)?)?)?);
     erfc = Erfc, floating, "ErfcBackward0", input, |g, x| mul(&times(g, -2.0 / PI.sqrt())?, &exp(&neg(&square(x)?)?)?);
-    erfinv = Erfinv, floating, "ErfinvBackward0", output, |g, y| mul(&times(g, PI.sqrt() / 2.0)?, &exp(&square(y)?)?);
+    erfinv = Erfinv, floating, "ErfinvBackward0", input, |g, x| mul(&times(g, PI.sqrt() / 2.0)?, &exp(&square(&erfinv(x)?)?)?);
     lgamma = Lgamma, floating, "LgammaBackward0", input, |g, x| mul(g, &digamma(x)?);
     digamma = Digamma, floating, "DigammaBackward0", input, |g, x| mul(g, &polygamma(1, x)?);
     sinc = Sinc, floating, "SincBackward0", input, |g, x| mul(g, &sinc_slope(x)?);

@@ -5,7 +5,7 @@ use super::bitwise;
 use super::operand::Scalar;
 use super::pointwise::Arg;
 use crate::autograd::grad_enabled;
-use crate::autograd::inplace::{assign, check};
+use crate::autograd::inplace::{assign, check, check_apart};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -18,6 +18,12 @@ fn is_recorded(target: &Tensor, other: Arg<'_>) -> bool {
             || target.base().is_some_and(|base| base.requires_grad()))
 }
 
+/// torch's refusals of a write to `target` that reads `other`.
+fn checked(op: &str, target: &Tensor, other: Arg<'_>) -> Result<()> {
+    check(op, target)?;
+    other.tensor().map_or(Ok(()), |other| check_apart(op, target, other, false))
+}
+
 /// Writes `target op other` into `target`.
 fn apply(
     op: &'static str,
@@ -26,7 +32,7 @@ fn apply(
     recipe: &Recipe,
     recorded: fn(Arg<'_>, Arg<'_>) -> Result<Tensor>,
 ) -> Result<()> {
-    check(op, target)?;
+    checked(op, target, other)?;
     let this = Arg::Tensor(target);
     let dtype = (recipe.dtype)(this, other)?;
     let fits = dtype == target.dtype() && other.tensor().is_none_or(|other| other.rank() <= target.rank());
@@ -67,7 +73,7 @@ updates! {
 macro_rules! whole_updates {
     ($($name:ident = $written:literal;)+) => {
         $(pub fn $name(target: &Tensor, other: Arg<'_>) -> Result<()> {
-            check($written, target)?;
+            checked($written, target, other)?;
             assign($written, target, &bitwise::$name(Arg::Tensor(target), other)?)
         })+
     };
@@ -86,7 +92,7 @@ pub fn add_alpha(target: &Tensor, other: Arg<'_>, alpha: Option<Scalar>) -> Resu
     if alpha.is_none() {
         return add(target, other);
     }
-    check("add_", target)?;
+    checked("add_", target, other)?;
     assign("add_", target, &ops::add_alpha(Arg::Tensor(target), other, alpha)?)
 }
 
@@ -95,7 +101,7 @@ pub fn sub_alpha(target: &Tensor, other: Arg<'_>, alpha: Option<Scalar>) -> Resu
     if alpha.is_none() {
         return sub(target, other);
     }
-    check("sub_", target)?;
+    checked("sub_", target, other)?;
     assign("sub_", target, &ops::sub_alpha(Arg::Tensor(target), other, alpha)?)
 }
 

@@ -12,7 +12,7 @@ import torch
 from opinfo.bank import GAUGE, SEED, entries, quiet, spread
 from opinfo.judge import BankJudge, ShapeJudge
 from opinfo.resolve import MissingError, lookup, rebind, resolve
-from opinfo.translate import Translator, UntranslatableError, collect, dense
+from opinfo.translate import Translator, UntranslatableError, collect
 
 Call = Callable[..., Any]
 
@@ -117,7 +117,7 @@ def run_out(info: Any, sample: Any, kind: str) -> None:
     if error is not None or not results or any(one.numel() == 0 for one in results):
         return
     outs = [made_for(one, kind) for one in results]
-    mine = [dense(one) for one in outs]
+    mine = [Translator()(one) for one in outs]
     pack = (lambda items: items[0]) if isinstance(plain, torch.Tensor) else tuple
     translate = Translator()
     ours = [translate(part) for part in (sample.input, sample.args, sample.kwargs)]

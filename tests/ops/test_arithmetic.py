@@ -220,12 +220,6 @@ def test_in_place_keeps_the_dtype():
     check_op(lambda _, x: x.clone().add_(1), [1.5], dtypes=FLOATS)
 
 
-def test_in_place_overlap():
-    x = pyburn.tensor([1.0, 2.0, 3.0, 4.0])
-    x.narrow(0, 1, 3).add_(x.narrow(0, 0, 3))
-    assert x.tolist() == [1.0, 3.0, 5.0, 7.0]
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.data())
 def test_random_shapes_broadcast(data):

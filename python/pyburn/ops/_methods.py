@@ -14,6 +14,11 @@ from pyburn._core import dtype as _dtype
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# In-place forms that may read nothing of what they write to, not even the same elements; and those that torch lets read
+# all of it.
+_WHOLE = {"index_add", "index_copy", "index_fill", "index_reduce", "put", "scatter", "scatter_add", "scatter_reduce"}
+_PRODUCTS = {"addbmm", "addmm", "addmv", "baddbmm", "masked_scatter"}
+
 
 def attach(family: ModuleType) -> None:
     """Makes the functions named in `family.METHODS` methods, and those in `family.INPLACE` in-place methods too."""
@@ -83,9 +88,12 @@ def alpha_between(function: F) -> F:
 def inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The form of `function` that writes its result into its first argument."""
     written = f"{name}_"
+    whole, checked = name in _WHOLE, name not in _PRODUCTS
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         self._check_inplace(written)
+        if checked and (args or kwargs):
+            self._check_apart(written, (*args, *kwargs.values()), whole)
         return self._assign(written, function(self, *args, **kwargs))
 
     method.__name__ = written
@@ -94,8 +102,14 @@ def inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]
     return method
 
 
-def write_out(out: Tensor | None, result: Tensor) -> Tensor:
-    """`result`, written into `out` when that is given, as torch's `out=` does."""
+def write_out(out: Tensor | None, result: Tensor, *read: object) -> Tensor:
+    """`result`, written into `out` when that is given, as torch's `out=` does.
+
+    Args:
+        out: Where to write, or None.
+        result: What to write.
+        read: What the result was computed from, where torch refuses an `out` that overlaps with it.
+    """
     if out is None:
         return result
     if is_grad_enabled() and (out.requires_grad or result.requires_grad):
@@ -110,6 +124,8 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
             )
         out.resize_(result.shape)
     out._check_inplace("out")
+    if read:
+        out._check_apart("out", read, False)
     return out._assign("out", result)
 
 
@@ -146,6 +162,13 @@ def need_real(op: str, *tensors: Tensor) -> None:
     for tensor in tensors:
         if tensor.is_complex():
             raise DTypeError(f"{op}: not implemented for '{tensor.dtype}'; take .real, .imag or .abs() first")
+
+
+def need_float(op: str, *tensors: Tensor) -> None:
+    """Refuses integers and truths where torch computes with floats alone."""
+    for tensor in tensors:
+        if not tensor.is_floating_point() and not tensor.is_complex():
+            raise DTypeError(f"{op}: not implemented for '{tensor.dtype}'; convert with .float() first")
 
 
 def overlap(one: Tensor, other: Tensor) -> bool:

@@ -7,7 +7,7 @@ import warnings
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import inplace as _inplace
-from pyburn.ops._methods import need_real, write_out
+from pyburn.ops._methods import need_float, need_real, write_out
 
 __all__ = [
     "celu",
@@ -382,6 +382,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         >>> activation.hardshrink(pyburn.tensor([-2.0, 0.5, 4.0]))
         tensor([-2.,  0.,  4.])
     """
+    _core._check_number(lambd, input.dtype)
     return input._shrink(lambd, False)
 
 
@@ -481,6 +482,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         tensor([0.5000, 1.4621])
     """
     need_real("glu", input)
+    need_float("glu", input)
     if input.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     size = input.shape[dim]

@@ -126,7 +126,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
         tensor([11., 12., 13.])
     """
     x = _tensor(input, other)
-    return write_out(out, x.add(other) if alpha == 1 else x.add(other, alpha=alpha))
+    return write_out(out, x.add(other) if alpha == 1 else x.add(other, alpha=alpha), input, other)
 
 
 @alpha_between
@@ -145,7 +145,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
         tensor([-3.,  7.,  1.])
     """
     x = _tensor(input, other)
-    return write_out(out, x.sub(other) if alpha == 1 else x.sub(other, alpha=alpha))
+    return write_out(out, x.sub(other) if alpha == 1 else x.sub(other, alpha=alpha), input, other)
 
 
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
@@ -177,7 +177,7 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
         >>> pyburn.mul(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([  4., -10.,   6.])
     """
-    return write_out(out, _tensor(input, other).mul(other))
+    return write_out(out, _tensor(input, other).mul(other), input, other)
 
 
 def div(
@@ -202,7 +202,7 @@ def div(
         >>> pyburn.div(pyburn.tensor([7, -7, 5]), 2, rounding_mode="floor")
         tensor([ 3, -4,  2])
     """
-    return write_out(out, _tensor(input, other).div(other, rounding_mode=rounding_mode))
+    return write_out(out, _tensor(input, other).div(other, rounding_mode=rounding_mode), input, other)
 
 
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -218,7 +218,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
         >>> pyburn.true_divide(pyburn.tensor([7, -7, 5]), 2)
         tensor([ 3.5000, -3.5000,  2.5000])
     """
-    return write_out(out, _tensor(input, other).div(other))
+    return write_out(out, _tensor(input, other).div(other), input, other)
 
 
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -234,7 +234,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor 
         >>> pyburn.floor_divide(pyburn.tensor([7, -7, 5]), 2)
         tensor([ 3, -4,  2])
     """
-    return write_out(out, _tensor(input, other).floor_divide(other))
+    return write_out(out, _tensor(input, other).floor_divide(other), input, other)
 
 
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -251,7 +251,7 @@ def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | N
         tensor([1, 2, 2])
     """
     _one_tensor("remainder", input, other)
-    return write_out(out, _tensor(input, other).remainder(other))
+    return write_out(out, _tensor(input, other).remainder(other), input, other)
 
 
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -269,7 +269,7 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"fmod(): argument 1 must be a Tensor, not {type(input).__name__}")
-    return write_out(out, input.fmod(other))
+    return write_out(out, input.fmod(other), input, other)
 
 
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -288,7 +288,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
         tensor([2., 4., 8.])
     """
     _one_tensor("pow", input, exponent)
-    return write_out(out, _tensor(input, exponent).pow(exponent))
+    return write_out(out, _tensor(input, exponent).pow(exponent), input, exponent)
 
 
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -308,7 +308,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     wide = _core.complex128 if _core.result_type(input, exponent).is_complex else _core.float64
     base = input._to_dtype(wide) if isinstance(input, Tensor) else _core._tensor(input, wide, None, False)
     power = exponent._to_dtype(wide) if isinstance(exponent, Tensor) else exponent
-    return write_out(out, base.pow(power))
+    return write_out(out, base.pow(power), input, exponent)
 
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -325,7 +325,7 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([4., 2., 3.])
     """
     _two_tensors("maximum", input, other)
-    return write_out(out, input.maximum(other))
+    return write_out(out, input.maximum(other), input, other)
 
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -342,7 +342,7 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
         tensor([ 1., -5.,  2.])
     """
     _two_tensors("minimum", input, other)
-    return write_out(out, input.minimum(other))
+    return write_out(out, input.minimum(other), input, other)
 
 
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -359,7 +359,7 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([4., 2., 3.])
     """
     _two_tensors("fmax", input, other)
-    return write_out(out, input.fmax(other))
+    return write_out(out, input.fmax(other), input, other)
 
 
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -376,7 +376,7 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ 1., -5.,  2.])
     """
     _two_tensors("fmin", input, other)
-    return write_out(out, input.fmin(other))
+    return write_out(out, input.fmin(other), input, other)
 
 
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -393,7 +393,7 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([0.2450, 2.7611, 0.9828])
     """
     _two_tensors("atan2", input, other)
-    return write_out(out, input.atan2(other))
+    return write_out(out, input.atan2(other), input, other)
 
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -409,7 +409,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.hypot(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([4.1231, 5.3852, 3.6056])
     """
-    return write_out(out, input.hypot(other))
+    return write_out(out, input.hypot(other), input, other)
 
 
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -432,7 +432,7 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         carrier = input + nothing
         carrier.detach().copy_(result)
         result = carrier
-    return write_out(out, result)
+    return write_out(out, result, input, other)
 
 
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -448,7 +448,7 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         >>> pyburn.logaddexp(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([4.0486, 2.0009, 3.3133])
     """
-    return write_out(out, input.logaddexp(other))
+    return write_out(out, input.logaddexp(other), input, other)
 
 
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -464,7 +464,7 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
         >>> pyburn.logaddexp2(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([4.1699, 2.0112, 3.5850])
     """
-    return write_out(out, input.logaddexp2(other))
+    return write_out(out, input.logaddexp2(other), input, other)
 
 
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -480,7 +480,7 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None
         >>> pyburn.copysign(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([ 1., -2.,  3.])
     """
-    return write_out(out, input.copysign(other))
+    return write_out(out, input.copysign(other), input, other)
 
 
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -497,7 +497,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
         tensor([0.6931, 1.3863, 2.0794])
     """
     _one_tensor("xlogy", input, other)
-    return write_out(out, _tensor(input, other).xlogy(other))
+    return write_out(out, _tensor(input, other).xlogy(other), input, other)
 
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -513,7 +513,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
         >>> pyburn.heaviside(pyburn.tensor([-1.5, 0.0, 2.0]), pyburn.tensor([0.5]))
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return write_out(out, input.heaviside(values))
+    return write_out(out, input.heaviside(values), input, values)
 
 
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -533,7 +533,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     scaled = input * 2.0**other
     if input.is_floating_point() and not other.is_floating_point():
         scaled = scaled.to(input.dtype)  # a 16-bit float stays one beside whole exponents
-    return write_out(out, scaled)
+    return write_out(out, scaled, input, other)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
@@ -554,9 +554,10 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | No
     back = input - end
     if isinstance(weight, Tensor):
         near = weight.abs() < 0.5
-        return write_out(out, _core._where(near, input - back * weight, back * (1 - weight) + end))
+        return write_out(out, _core._where(near, input - back * weight, back * (1 - weight) + end), input, end, weight)
+    _core._check_number(weight, back.dtype)
     # From the nearer end, so that a weight of one gives `end` exactly.
-    return write_out(out, input - back * weight if abs(weight) < 0.5 else back * (1 - weight) + end)
+    return write_out(out, input - back * weight if abs(weight) < 0.5 else back * (1 - weight) + end, input, end, weight)
 
 
 def _kind(dtype: _core.dtype) -> int:
@@ -610,8 +611,9 @@ def addcmul(
     if isinstance(value, float) and not (product.is_floating_point() or product.is_complex()):
         # torch multiplies integers by integers only.
         value = int(value)
+    _core._check_number(value, product.dtype)
     total = input + (product if value == 1 else product * value)
-    return write_out(out, total if result is None else total._to_dtype(result))
+    return write_out(out, total if result is None else total._to_dtype(result), input, tensor1, tensor2)
 
 
 @numbers_between("value")
@@ -642,8 +644,9 @@ def addcdiv(
         raise RuntimeError("addcdiv: integer division is not supported; convert tensor1 or tensor2 to a float dtype")
     result, (input, tensor1, tensor2) = _widened(input, tensor1, tensor2)
     quotient = tensor1 / tensor2
+    _core._check_number(value, quotient.dtype)
     total = input + (quotient if value == 1 else quotient * value)
-    return write_out(out, total if result is None else total._to_dtype(result))
+    return write_out(out, total if result is None else total._to_dtype(result), input, tensor1, tensor2)
 
 
 def clamp(
@@ -666,7 +669,7 @@ def clamp(
         >>> pyburn.clamp(pyburn.tensor([4.0, -5.0, 2.0]), -1, 3)
         tensor([ 3., -1.,  2.])
     """
-    return write_out(out, input.clamp(min, max))
+    return write_out(out, input.clamp(min, max), input, min, max)
 
 
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -682,7 +685,7 @@ def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None)
         >>> pyburn.clamp_min(pyburn.tensor([4.0, -5.0, 2.0]), 0)
         tensor([4., 0., 2.])
     """
-    return write_out(out, input.clamp(min))
+    return write_out(out, input.clamp(min), input, min)
 
 
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -698,7 +701,7 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
         >>> pyburn.clamp_max(pyburn.tensor([4.0, -5.0, 2.0]), 3)
         tensor([ 3., -5.,  2.])
     """
-    return write_out(out, input.clamp(None, max))
+    return write_out(out, input.clamp(None, max), input, max)
 
 
 subtract = sub

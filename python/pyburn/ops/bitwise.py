@@ -49,7 +49,7 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.bitwise_not(pyburn.tensor([5, 6, 7]))
         tensor([-6, -7, -8])
     """
-    return write_out(out, input.bitwise_not())
+    return write_out(out, input.bitwise_not(), input)
 
 
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -65,7 +65,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
         >>> pyburn.bitwise_and(pyburn.tensor([5, 6, 7]), 2)
         tensor([0, 2, 2])
     """
-    return write_out(out, _tensor(input, other).bitwise_and(other))
+    return write_out(out, _tensor(input, other).bitwise_and(other), input, other)
 
 
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -81,7 +81,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | 
         >>> pyburn.bitwise_or(pyburn.tensor([5, 6, 7]), 2)
         tensor([7, 6, 7])
     """
-    return write_out(out, _tensor(input, other).bitwise_or(other))
+    return write_out(out, _tensor(input, other).bitwise_or(other), input, other)
 
 
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -97,7 +97,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
         >>> pyburn.bitwise_xor(pyburn.tensor([5, 6, 7]), 2)
         tensor([7, 4, 5])
     """
-    return write_out(out, _tensor(input, other).bitwise_xor(other))
+    return write_out(out, _tensor(input, other).bitwise_xor(other), input, other)
 
 
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -113,7 +113,7 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: T
         >>> pyburn.bitwise_left_shift(pyburn.tensor([5, 6, 7]), 2)
         tensor([20, 24, 28])
     """
-    return write_out(out, _tensor(input, other).bitwise_left_shift(other))
+    return write_out(out, _tensor(input, other).bitwise_left_shift(other), input, other)
 
 
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -129,7 +129,7 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
         >>> pyburn.bitwise_right_shift(pyburn.tensor([5, 6, 7]), 2)
         tensor([1, 1, 1])
     """
-    return write_out(out, _tensor(input, other).bitwise_right_shift(other))
+    return write_out(out, _tensor(input, other).bitwise_right_shift(other), input, other)
 
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -145,7 +145,7 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.gcd(pyburn.tensor([5, 6, 7]), pyburn.tensor([10, 9, 7]))
         tensor([5, 3, 7])
     """
-    return write_out(out, input.gcd(other))
+    return write_out(out, input.gcd(other), input, other)
 
 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -161,7 +161,7 @@ def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.lcm(pyburn.tensor([5, 6, 7]), pyburn.tensor([10, 9, 7]))
         tensor([10, 18,  7])
     """
-    return write_out(out, input.lcm(other))
+    return write_out(out, input.lcm(other), input, other)
 
 
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -179,7 +179,7 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
     """
     if not isinstance(other, Tensor):
         raise TypeError(f"logical_and(): argument 'other' must be a Tensor, not {type(other).__name__}")
-    return write_out(out, input.logical_and(other))
+    return write_out(out, input.logical_and(other), input, other)
 
 
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -197,7 +197,7 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
     """
     if not isinstance(other, Tensor):
         raise TypeError(f"logical_or(): argument 'other' must be a Tensor, not {type(other).__name__}")
-    return write_out(out, input.logical_or(other))
+    return write_out(out, input.logical_or(other), input, other)
 
 
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -215,7 +215,7 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
     """
     if not isinstance(other, Tensor):
         raise TypeError(f"logical_xor(): argument 'other' must be a Tensor, not {type(other).__name__}")
-    return write_out(out, input.logical_xor(other))
+    return write_out(out, input.logical_xor(other), input, other)
 
 
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -230,4 +230,4 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.logical_not(pyburn.tensor([True, True, False]))
         tensor([False, False,  True])
     """
-    return write_out(out, input.logical_not())
+    return write_out(out, input.logical_not(), input)

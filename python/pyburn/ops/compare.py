@@ -73,7 +73,7 @@ def eq(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
         >>> pyburn.eq(pyburn.tensor([1, 2, 3]), pyburn.tensor([3, 2, 1]))
         tensor([False,  True, False])
     """
-    return write_out(out, input.eq(other))
+    return write_out(out, input.eq(other), input, other)
 
 
 def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -89,7 +89,7 @@ def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
         >>> pyburn.ne(pyburn.tensor([1, 2, 3]), pyburn.tensor([3, 2, 1]))
         tensor([ True, False,  True])
     """
-    return write_out(out, input.ne(other))
+    return write_out(out, input.ne(other), input, other)
 
 
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -105,7 +105,7 @@ def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
         >>> pyburn.lt(pyburn.tensor([1, 2, 3]), pyburn.tensor([3, 2, 1]))
         tensor([ True, False, False])
     """
-    return write_out(out, input.lt(other))
+    return write_out(out, input.lt(other), input, other)
 
 
 def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -121,7 +121,7 @@ def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
         >>> pyburn.le(pyburn.tensor([1, 2, 3]), pyburn.tensor([3, 2, 1]))
         tensor([ True,  True, False])
     """
-    return write_out(out, input.le(other))
+    return write_out(out, input.le(other), input, other)
 
 
 def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -137,7 +137,7 @@ def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
         >>> pyburn.gt(pyburn.tensor([1, 2, 3]), pyburn.tensor([3, 2, 1]))
         tensor([False, False,  True])
     """
-    return write_out(out, input.gt(other))
+    return write_out(out, input.gt(other), input, other)
 
 
 def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -153,7 +153,7 @@ def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
         >>> pyburn.ge(pyburn.tensor([1, 2, 3]), pyburn.tensor([3, 2, 1]))
         tensor([False,  True,  True])
     """
-    return write_out(out, input.ge(other))
+    return write_out(out, input.ge(other), input, other)
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
@@ -290,7 +290,7 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input.is_complex():
         raise _core.DTypeError("isposinf does not support complex inputs.")
     truth_out("isposinf", out)
-    return write_out(out, input == _INF if input.is_floating_point() else _nowhere(input))
+    return write_out(out, input == _INF if input.is_floating_point() else _nowhere(input), input)
 
 
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -308,7 +308,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input.is_complex():
         raise _core.DTypeError("isneginf does not support complex inputs.")
     truth_out("isneginf", out)
-    return write_out(out, input == -_INF if input.is_floating_point() else _nowhere(input))
+    return write_out(out, input == -_INF if input.is_floating_point() else _nowhere(input), input)
 
 
 def isreal(input: Tensor) -> Tensor:
@@ -339,8 +339,8 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     truth_out("signbit", out)
     if not input.is_floating_point():
-        return write_out(out, input < 0)
-    return write_out(out, input.new_ones(()).copysign(input) < 0)
+        return write_out(out, input < 0, input)
+    return write_out(out, input.new_ones(()).copysign(input) < 0, input)
 
 
 @overload
@@ -373,7 +373,7 @@ def where(
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:
         raise TypeError("where: give both input and other, or neither")
-    return write_out(out, _core._where(condition, input, other))
+    return write_out(out, _core._where(condition, input, other), condition, input, other)
 
 
 greater = gt

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out
+from pyburn.ops.matrices.recorded import Backward, link
 
 __all__ = [
     "angle",
@@ -29,7 +30,10 @@ _PI = 3.141592653589793
 
 
 def _joined(real: Tensor, imag: Tensor, out: Tensor | None) -> Tensor:
-    made = _core._complex(real, imag)
+    return _into(out, _core._complex(real, imag))
+
+
+def _into(out: Tensor | None, made: Tensor) -> Tensor:
     if out is not None and out.dtype != made.dtype:
         raise RuntimeError(
             f"Expected object of scalar type {made.dtype} but got scalar type {out.dtype} for argument 'out'"
@@ -68,7 +72,23 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if abs.dtype != angle.dtype:
         raise RuntimeError(f"polar: Expected object of scalar type {abs.dtype} but got {angle.dtype} for angle")
-    return _joined(abs * angle.cos(), abs * angle.sin(), out)
+    if not abs.is_floating_point():
+        raise _core.DTypeError(f"polar: Expected both inputs to be floats but got {abs.dtype} and {angle.dtype}")
+    size, turn = abs.detach(), angle.detach()
+    made = _joined(size * turn.cos(), size * turn.sin(), None)
+
+    def rule(context: Backward) -> tuple[Tensor | None, ...]:
+        (made,), (grad,) = context.saved, context.grads
+        if grad is None:
+            return None, None
+        turned = grad.conj()
+        return (
+            (turned * made._sgn()).real if context.needs[0] else None,
+            (turned * made * 1j).real if context.needs[1] else None,
+        )
+
+    link("PolarBackward0", [abs, angle], [made], [made], rule)
+    return _into(out, made)
 
 
 def real(input: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyburn._core import Tensor, int64
-from pyburn.ops._methods import need_real
+from pyburn._core import DTypeError, Tensor, int64
+from pyburn.ops._methods import need_float, need_real
 from pyburn.ops.ranges import linspace
 
 __all__ = ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
@@ -27,6 +27,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         tensor([[[[-1.,  0.],
                   [ 1.,  0.]]]])
     """
+    if not theta.is_floating_point():
+        raise ValueError(f"affine_grid: Expected theta to have floating point type, but got {theta.dtype}")
     spatial = list(size)[2:]
     n = len(spatial)
     if n not in (2, 3) or list(theta.shape) != [size[0], n, n + 1]:
@@ -126,6 +128,9 @@ def grid_sample(
         >>> nn.grid_sample(image, pyburn.zeros(1, 1, 1, 2), align_corners=True)
         tensor([[[[2.]]]])
     """
+    need_float("grid_sample", input)
+    if grid.dtype != input.dtype:
+        raise DTypeError(f"grid_sample: expected grid of dtype {input.dtype} but found {grid.dtype}")
     n = input.dim() - 2
     if n not in (2, 3) or grid.dim() != input.dim() or grid.shape[-1] != n or grid.shape[0] != input.shape[0]:
         raise RuntimeError(

@@ -353,6 +353,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         tensor([[1],
                 [2]])
     """
+    if out is not None and (as_tuple or not isinstance(out, Tensor)):
+        raise TypeError("nonzero(): argument 'out' must be a Tensor, and goes without as_tuple")
     if as_tuple:
         return tuple((input.unsqueeze(0) if input.dim() == 0 else input)._nonzero_tuple())
     return write_out(out, input._nonzero())

@@ -169,6 +169,8 @@ def _weighted(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Te
     if not (product.is_floating_point() or product.is_complex()):
         # As in torch, the factors of integers are integers.
         beta, alpha = int(beta), int(alpha)
+    _core._check_number(beta, product.dtype)
+    _core._check_number(alpha, product.dtype)
     if alpha != 1:
         product = product * alpha
     if beta == 0:

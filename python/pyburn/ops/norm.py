@@ -9,7 +9,7 @@ from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn._formats import channels_last, channels_last_3d
 from pyburn._typeinfo import finfo
-from pyburn.ops._methods import need_real
+from pyburn.ops._methods import need_float, need_real
 
 __all__ = [
     "batch_norm",
@@ -84,6 +84,7 @@ def batch_norm(
                 [ 1.]])
     """
     need_real("batch_norm", input)
+    need_float("batch_norm", input)
     if input.dim() < 2:
         raise RuntimeError(f"batch_norm: input has shape {list(input.shape)} but needs (N, C, ...)")
     channels = input.shape[1]

@@ -7,6 +7,7 @@ from typing import Literal, Protocol, overload
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn.ops._methods import need_float
 from pyburn.ops._sizes import Sizes, spread
 
 __all__ = [
@@ -110,6 +111,8 @@ def max_pool1d(
         >>> pyburn.max_pool1d(pyburn.ones(1, 1, 4), 2)
         tensor([[[1., 1.]]])
     """
+    if not return_indices:
+        need_float("max_pool1d", input)
     values, indices = _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
     return (values, indices) if return_indices else values
 
@@ -363,6 +366,7 @@ def adaptive_max_pool1d(
         tensor([[[1.]]])
     """
     op = "adaptive_max_pool1d"
+    need_float(op, input)
     values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 1))
     return (values, indices) if return_indices else values
 
@@ -379,6 +383,7 @@ def adaptive_max_pool2d(
         tensor([[[[1.]]]])
     """
     op = "adaptive_max_pool2d"
+    need_float(op, input)
     values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 2))
     return (values, indices) if return_indices else values
 
@@ -395,5 +400,6 @@ def adaptive_max_pool3d(
         tensor([[[[[1.]]]]])
     """
     op = "adaptive_max_pool3d"
+    need_float(op, input)
     values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 3))
     return (values, indices) if return_indices else values

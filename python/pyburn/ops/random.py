@@ -11,7 +11,7 @@ from pyburn._core import Generator, Tensor
 from pyburn._formats import layout as Layout
 from pyburn._formats import memory_format as MemoryFormat
 from pyburn._formats import preserve_format
-from pyburn.ops._methods import check_out, made_out
+from pyburn.ops._methods import check_out, made_out, write_out
 from pyburn.ops.creation import Device, Shape, _formatted, _named, _sizes, empty_like
 
 __all__ = [
@@ -297,7 +297,7 @@ def normal(
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         if size is not None:
             raise TypeError("normal: size is only for a mean and a std that are numbers")
-        return made_out(out, _with_zero_gradient(_normal_each(mean, std, generator), mean, std))
+        return write_out(out, _with_zero_gradient(_normal_each(mean, std, generator), mean, std))
     if size is None:
         raise TypeError("normal() with numbers for mean and std needs a size: normal(mean, std, size)")
     kind = _dtype(dtype, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor
@@ -75,9 +76,8 @@ def arange(
         raise TypeError('arange() missing 1 required positional arguments: "end"')
     first = 0 if start is None else _number(start)
     by = 1 if step is None else _number(step)
-    if out is not None and dtype is None:
-        dtype = out.dtype
-    return _finish(out, _core._arange(first, _number(end), by, dtype, device, requires_grad))
+    kind = _kind(out, dtype)
+    return _finish(out, _core._arange(first, _number(end), by, kind, device, requires_grad))
 
 
 def range(
@@ -110,11 +110,49 @@ def range(
         raise RuntimeError("step must be nonzero")
     if (end - start) / step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = dtype or (out.dtype if out is not None else _core.get_default_dtype())
+    kind = _kind(out, dtype) or _core.get_default_dtype()
     count = int((end - start) / step) + 1
     # The end is met exactly by counting rather than by comparing sums of steps.
     result = _core._arange(start, start + count * step - step / 2, step, kind, device, requires_grad)
     return _finish(out, result)
+
+
+def _kind(out: Tensor | None, dtype: _core.dtype | None) -> _core.dtype | None:
+    """The dtype that was asked for, which must be that of `out`."""
+    if out is None:
+        return dtype
+    if dtype is not None and dtype != out.dtype:
+        raise _core.DTypeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+    return out.dtype
+
+
+def _spaced(
+    op: str,
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float | None,
+    out: Tensor | None,
+    dtype: _core.dtype | None,
+    device: Device,
+    requires_grad: bool,
+) -> Tensor:
+    kind = _kind(out, dtype)
+    if isinstance(start, complex) or isinstance(end, complex) or (kind is not None and kind.is_complex):
+        kind = _core.get_default_dtype().to_complex() if kind is None else kind
+        if not kind.is_complex:
+            raise _core.DTypeError(f"{op}(): inferred dtype complex can't be safely cast to passed dtype {kind}")
+        parts = [(start.real, end.real), (start.imag, end.imag)]
+        lines = [_core._linspace(*ends, steps, None, kind.to_real(), device, False) for ends in parts]
+        points = _core._complex(*lines)
+        result = points if base is None else _core._full(op, (), base, kind, device).pow(points)
+        return _finish(out, result.requires_grad_() if requires_grad else result)
+    for number in (start, end)[: max(0, steps)]:
+        _core._check_number(number, kind or _core.get_default_dtype())
+    if kind is not None and not kind.is_floating_point and not kind.is_signed and steps > 0:
+        # An integer below zero wraps around before the distance is computed.
+        start, end = (int(number) % 2 ** (8 * kind.itemsize) for number in (start, end))
+    return _finish(out, _core._linspace(start, end, steps, base, kind, device, requires_grad))
 
 
 def linspace(
@@ -136,8 +174,7 @@ def linspace(
         >>> pyburn.linspace(0, 1, 5)
         tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    kind = dtype or (out.dtype if out is not None else None)
-    return _finish(out, _core._linspace(_number(start), _number(end), steps, None, kind, device, requires_grad))
+    return _spaced("linspace", _number(start), _number(end), steps, None, out, dtype, device, requires_grad)
 
 
 def logspace(
@@ -160,8 +197,7 @@ def logspace(
         >>> pyburn.logspace(0, 2, 3)
         tensor([  1.,  10., 100.])
     """
-    kind = dtype or (out.dtype if out is not None else None)
-    return _finish(out, _core._linspace(_number(start), _number(end), steps, base, kind, device, requires_grad))
+    return _spaced("logspace", _number(start), _number(end), steps, base, out, dtype, device, requires_grad)
 
 
 def eye(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor, float32
-from pyburn.ops._methods import need_real
+from pyburn.ops._methods import need_float, need_real
 from pyburn.ops._sizes import Sizes, spread
 from pyburn.ops.conv import conv_transpose2d
 from pyburn.ops.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -51,6 +51,8 @@ def interpolate(
         tensor([[[1., 1., 3., 3.]]])
     """
     need_real("interpolate", input)
+    if input.dtype != _core.uint8:
+        need_float("interpolate", input)
     n = input.dim() - 2
     sizes, factors = _targets(input, n, size, scale_factor, recompute_scale_factor)
     _check_mode(input, n, mode, align_corners, antialias)
@@ -339,6 +341,8 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Size
     """
     if input.dim() not in (3, 4):
         raise RuntimeError(f"unfold: expected 3D or 4D (batch mode) tensor, but got input of shape {list(input.shape)}")
+    if input.dtype != _core.bool:
+        need_float("unfold", input)
     kernel, spacing = spread("unfold", "kernel_size", kernel_size, 2), spread("unfold", "dilation", dilation, 2)
     edges, steps = spread("unfold", "padding", padding, 2), spread("unfold", "stride", stride, 2)
     counts = _positions_count("unfold", input.shape[-2:], kernel, [spacing, edges, steps])
@@ -381,6 +385,8 @@ def fold(
             f"fold: input has shape {list(input.shape)} but output_size={sizes} and kernel_size={kernel} need "
             f"(N, C * {window}, {counts[0] * counts[1]})"
         )
+    if input.dtype != _core.bool:
+        need_float("fold", input)
     x = input if input.dim() == 3 else input.unsqueeze(0)
     batch, channels = x.shape[0], x.shape[1] // window
     from pyburn.ops import eye

@@ -51,6 +51,13 @@ def searchsorted(
         raise RuntimeError(
             "searchsorted: side and right can't be set to opposites, got side of left while right was True"
         )
+    wanted = _core.int32 if out_int32 else _core.int64
+    if out is not None and out.dtype != wanted:
+        raise _core.DTypeError(
+            f"torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending "
+            f"on whether out_int32 flag is True, but we got output tensor's dtype {out.dtype} and out_int32 flag is "
+            f"{out_int32}"
+        )
     found = sorted_sequence.detach()._searchsorted(_plain(input), right or side == "right", sorter)
     return write_out(out, found.to(_core.int32) if out_int32 else found)
 
@@ -101,6 +108,8 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0, *, o
         >>> pyburn.histc(pyburn.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])
     """
+    for bound in (min, max):
+        _core._check_number(bound, input.dtype)
     return write_out(out, input.histc(bins, min, max))
 
 

@@ -113,6 +113,8 @@ def topk(
         >>> pyburn.topk(pyburn.tensor([1.0, 4.0, 2.0, 3.0]), 2).values
         tensor([4., 3.])
     """
+    if input.dtype == _core.bool:
+        raise _core.DTypeError("topk does not support bool dtypes on CPU; convert with .to(pyburn.uint8) first")
     return return_types.topk(write_outs(out, input._topk(k, dim, largest, sorted)))
 
 
@@ -203,6 +205,9 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Pair | Non
         tensor(2)
     """
     values, indices = (input.to(_core.uint8) if input.dtype == _core.bool else input)._mode(dim, keepdim)
+    if out is not None and input.dim() == 0:
+        # torch says nothing when it resizes these.
+        out[0].resize_(()), out[1].resize_(())
     return return_types.mode(write_outs(out, (values.to(input.dtype), indices)))
 
 

@@ -48,7 +48,7 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sin(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.4794, 0.8415])
     """
-    return write_out(out, input.sin())
+    return write_out(out, input.sin(), input)
 
 
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -63,7 +63,7 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.cos(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([1.0000, 0.8776, 0.5403])
     """
-    return write_out(out, input.cos())
+    return write_out(out, input.cos(), input)
 
 
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -78,7 +78,7 @@ def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.tan(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.5463, 1.5574])
     """
-    return write_out(out, input.tan())
+    return write_out(out, input.tan(), input)
 
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -93,7 +93,7 @@ def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.asin(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.5236, 1.5708])
     """
-    return write_out(out, input.asin())
+    return write_out(out, input.asin(), input)
 
 
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -108,7 +108,7 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.acos(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([1.5708, 1.0472, 0.0000])
     """
-    return write_out(out, input.acos())
+    return write_out(out, input.acos(), input)
 
 
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -123,7 +123,7 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.atan(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.4636, 0.7854])
     """
-    return write_out(out, input.atan())
+    return write_out(out, input.atan(), input)
 
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -138,7 +138,7 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sinh(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.5211, 1.1752])
     """
-    return write_out(out, input.sinh())
+    return write_out(out, input.sinh(), input)
 
 
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -153,7 +153,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.cosh(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([1.0000, 1.1276, 1.5431])
     """
-    return write_out(out, input.cosh())
+    return write_out(out, input.cosh(), input)
 
 
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -168,7 +168,7 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.tanh(pyburn.tensor([-1.0, 0.5, 1.0]))
         tensor([-0.7616,  0.4621,  0.7616])
     """
-    return write_out(out, input.tanh())
+    return write_out(out, input.tanh(), input)
 
 
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -183,7 +183,7 @@ def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.asinh(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.4812, 0.8814])
     """
-    return write_out(out, input.asinh())
+    return write_out(out, input.asinh(), input)
 
 
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -198,7 +198,7 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.acosh(pyburn.tensor([1.0, 1.5, 2.0]))
         tensor([0.0000, 0.9624, 1.3170])
     """
-    return write_out(out, input.acosh())
+    return write_out(out, input.acosh(), input)
 
 
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -213,7 +213,7 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.atanh(pyburn.tensor([-0.5, 0.0, 0.5]))
         tensor([-0.5493,  0.0000,  0.5493])
     """
-    return write_out(out, input.atanh())
+    return write_out(out, input.atanh(), input)
 
 
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -228,7 +228,7 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sinc(pyburn.tensor([0.0, 0.5]))
         tensor([1.0000, 0.6366])
     """
-    return write_out(out, input.sinc())
+    return write_out(out, input.sinc(), input)
 
 
 def _need_real(op: str, input: Tensor) -> None:
@@ -249,7 +249,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ 3.1416, -1.5708])
     """
     _need_real("deg2rad", input)
-    return write_out(out, input * (math.pi / 180.0))
+    return write_out(out, input * (math.pi / 180.0), input)
 
 
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -265,7 +265,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([180.0004, -90.0002])
     """
     _need_real("rad2deg", input)
-    return write_out(out, input * (180.0 / math.pi))
+    return write_out(out, input * (180.0 / math.pi), input)
 
 
 arcsin = asin

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn._typeinfo import finfo
 from pyburn.ops._methods import inplace, write_out, write_outs
+from pyburn.ops.matrices.recorded import Backward, link
 
 __all__ = [
     "abs",
@@ -60,7 +63,7 @@ def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.abs(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([1.5000, 0.5000, 2.5000])
     """
-    return write_out(out, input.abs())
+    return write_out(out, input.abs(), input)
 
 
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -75,7 +78,7 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sign(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-1.,  1.,  1.])
     """
-    return write_out(out, input.sign())
+    return write_out(out, input.sign(), input)
 
 
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -90,7 +93,7 @@ def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.neg(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([ 1.5000, -0.5000, -2.5000])
     """
-    return write_out(out, input.neg())
+    return write_out(out, input.neg(), input)
 
 
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -105,7 +108,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.square(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([2.2500, 0.2500, 6.2500])
     """
-    return write_out(out, input.square())
+    return write_out(out, input.square(), input)
 
 
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -120,7 +123,7 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sqrt(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([0.7071, 1.0000, 2.0000])
     """
-    return write_out(out, input.sqrt())
+    return write_out(out, input.sqrt(), input)
 
 
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -135,7 +138,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.rsqrt(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([1.4142, 1.0000, 0.5000])
     """
-    return write_out(out, input.rsqrt())
+    return write_out(out, input.rsqrt(), input)
 
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -150,7 +153,7 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.reciprocal(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([2.0000, 1.0000, 0.2500])
     """
-    return write_out(out, input.reciprocal())
+    return write_out(out, input.reciprocal(), input)
 
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -165,7 +168,7 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.ceil(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-1.,  1.,  3.])
     """
-    return write_out(out, input.ceil())
+    return write_out(out, input.ceil(), input)
 
 
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -180,7 +183,7 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.floor(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-2.,  0.,  2.])
     """
-    return write_out(out, input.floor())
+    return write_out(out, input.floor(), input)
 
 
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -195,7 +198,7 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.trunc(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-1.,  0.,  2.])
     """
-    return write_out(out, input.trunc())
+    return write_out(out, input.trunc(), input)
 
 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -210,7 +213,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.frac(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-0.5000,  0.5000,  0.5000])
     """
-    return write_out(out, input.frac())
+    return write_out(out, input.frac(), input)
 
 
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -225,7 +228,7 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.exp(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([1.0000, 1.6487, 2.7183])
     """
-    return write_out(out, input.exp())
+    return write_out(out, input.exp(), input)
 
 
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -240,7 +243,7 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.exp2(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([1.0000, 1.4142, 2.0000])
     """
-    return write_out(out, input.exp2())
+    return write_out(out, input.exp2(), input)
 
 
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -255,7 +258,7 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.expm1(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.6487, 1.7183])
     """
-    return write_out(out, input.expm1())
+    return write_out(out, input.expm1(), input)
 
 
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -270,7 +273,7 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.log(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([-0.6931,  0.0000,  1.3863])
     """
-    return write_out(out, input.log())
+    return write_out(out, input.log(), input)
 
 
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -285,7 +288,7 @@ def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.log2(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([-1.,  0.,  2.])
     """
-    return write_out(out, input.log2())
+    return write_out(out, input.log2(), input)
 
 
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -300,7 +303,7 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.log10(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([-0.3010,  0.0000,  0.6021])
     """
-    return write_out(out, input.log10())
+    return write_out(out, input.log10(), input)
 
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -315,7 +318,7 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.log1p(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.4055, 0.6931])
     """
-    return write_out(out, input.log1p())
+    return write_out(out, input.log1p(), input)
 
 
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -330,7 +333,7 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.erf(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.0000, 0.5205, 0.8427])
     """
-    return write_out(out, input.erf())
+    return write_out(out, input.erf(), input)
 
 
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -345,7 +348,7 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.erfc(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([1.0000, 0.4795, 0.1573])
     """
-    return write_out(out, input.erfc())
+    return write_out(out, input.erfc(), input)
 
 
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -360,7 +363,7 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.erfinv(pyburn.tensor([-0.5, 0.0, 0.5]))
         tensor([-0.4769,  0.0000,  0.4769])
     """
-    return write_out(out, input.erfinv())
+    return write_out(out, input.erfinv(), input)
 
 
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -375,7 +378,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.lgamma(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([0.5724, 0.0000, 1.7918])
     """
-    return write_out(out, input.lgamma())
+    return write_out(out, input.lgamma(), input)
 
 
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -390,7 +393,7 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.digamma(pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([-1.9635, -0.5772,  1.2561])
     """
-    return write_out(out, input.digamma())
+    return write_out(out, input.digamma(), input)
 
 
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -405,7 +408,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sigmoid(pyburn.tensor([0.0, 0.5, 1.0]))
         tensor([0.5000, 0.6225, 0.7311])
     """
-    return write_out(out, input.sigmoid())
+    return write_out(out, input.sigmoid(), input)
 
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -420,7 +423,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sgn(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-1.,  1.,  1.])
     """
-    return write_out(out, input._sgn() if input.is_complex() else input.sign())
+    return write_out(out, input._sgn() if input.is_complex() else input.sign(), input)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
@@ -438,7 +441,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
         >>> pyburn.round(pyburn.tensor([0.1234]), decimals=2)
         tensor([0.1200])
     """
-    return write_out(out, input.round(decimals=decimals))
+    return write_out(out, input.round(decimals=decimals), input)
 
 
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -454,7 +457,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.polygamma(1, pyburn.tensor([0.5, 1.0, 4.0]))
         tensor([4.9348, 1.6449, 0.2838])
     """
-    return write_out(out, input.polygamma(n))
+    return write_out(out, input.polygamma(n), input)
 
 
 def polygamma_(self: Tensor, n: int) -> Tensor:
@@ -493,11 +496,24 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         raise _core.DTypeError(f"logit: not implemented for '{input.dtype}'")
     if not input.is_floating_point():
         input = input.to(_core.get_default_dtype())
-    x = input if eps is None else input.clamp(eps, 1.0 - eps)
+    plain = input.detach()
+    x = plain if eps is None else plain.clamp(eps, 1.0 - eps)
     if eps is not None and eps > 0.5:
         # torch looks at the lower bound first, its clamp at the upper one.
-        x = x.masked_fill(input < eps, eps)
-    return write_out(out, (x / (1.0 - x)).log())
+        x = x.masked_fill(plain < eps, eps)
+    result = (x / (1.0 - x)).log()
+
+    def rule(context: Backward) -> tuple[Tensor | None, ...]:
+        (x,), (grad,) = context.saved, context.grads
+        if grad is None:
+            return (None,)
+        slope = grad / (x * (1.0 - x))
+        if eps is None or eps < 0:
+            return (slope.masked_fill((x < 0) | (x > 1), math.nan),)
+        return (slope.masked_fill((x < eps) | (x > 1.0 - eps), 0.0),)
+
+    link("LogitBackward0", [input], [result], [input], rule)
+    return write_out(out, result, input)
 
 
 def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.frexp:
@@ -538,11 +554,15 @@ def nan_to_num(
         tensor([0., 9., 1.])
     """
     if not input.is_floating_point():
-        return write_out(out, input.clone())
+        return write_out(out, input.clone(), input)
     limits = finfo(input.dtype)
-    x = _core._where(input.isnan(), nan, input)
-    x = _core._where(x.isposinf(), limits.max if posinf is None else posinf, x)
-    return write_out(out, _core._where(x.isneginf(), limits.min if neginf is None else neginf, x))
+
+    def rounded(value: float) -> float:
+        return value if -limits.max <= value <= limits.max else value * math.inf
+
+    x = _core._where(input.isposinf(), limits.max if posinf is None else rounded(posinf), input)
+    x = _core._where(input.isneginf(), limits.min if neginf is None else rounded(neginf), x)
+    return write_out(out, _core._where(input.isnan(), rounded(nan), x), input)
 
 
 absolute = abs

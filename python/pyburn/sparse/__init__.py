@@ -50,7 +50,9 @@ def _reduced(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
 spmm = mm
 
 
-def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
+def sampled_addmm(
+    input: Any, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0, out: Any = None
+) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` at the places that `input`, in compressed rows, has.
 
     Example:
@@ -72,8 +74,15 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, 
         )
     row, column = input._coo()._places
     products = (mat1.index_select(0, row) * mat2.t().index_select(0, column)).sum(-1)
-    result: Tensor = input._with(beta * input.values() + alpha * products)
-    return result
+    values = beta * input.values() + alpha * products
+    if out is None:
+        result: Tensor = input._with(values)
+        return result
+    if not getattr(out, "is_sparse_csr", False) or out.shape != input.shape or out.dtype != input.dtype:
+        raise RuntimeError(f"sampled_addmm: out must be a matrix in compressed rows like input, but it is {out}")
+    out._crow, out._column, out._stored = input._crow.clone(), input._column.clone(), values
+    written: Tensor = out
+    return written
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:

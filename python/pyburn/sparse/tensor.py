@@ -109,14 +109,24 @@ class SparseTensor(Tensor):
         return NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
-        return self._scaled(other, lambda values, number: values / number)
+        return self.div(other)
 
-    div: Any = __truediv__
+    def div(self, other: Any, *, rounding_mode: str | None = None) -> Any:
+        """The values divided by a number."""
+        found = self._scaled(other, lambda values, number: values.div(number, rounding_mode=rounding_mode))
+        if found is NotImplemented:
+            shape = list(other.shape) if isinstance(other, Tensor) else other
+            raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got {shape})")
+        return found
 
     def __pow__(self, other: Any, mod: Any = None) -> Any:
-        return self._scaled(other, lambda values, number: values**number)
+        return self.pow(other)
 
-    pow: Any = __pow__
+    def pow(self, exponent: Any) -> Any:
+        """The values raised to a power."""
+        if not isinstance(exponent, _Number):
+            raise NotImplementedError("pow of a sparse tensor takes a number as exponent; call .to_dense() first")
+        return self._with(self._stored**exponent)
 
     def __matmul__(self, other: Any) -> Any:
         return self._coo()._product(other)

@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 Step = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+# One step for each degree: more than this would seem to hang.
+_MOST_STEPS = 100_000
 
 
 def _chebyshev_step(x: Tensor, q: Tensor, p: Tensor, k: int) -> Tensor:
@@ -37,10 +39,17 @@ def _recurrence(x: Tensor, n: Tensor, first: Tensor, step: Step, most: int | Non
     """The polynomial of degree `n` from those of degree 0 (one), 1 and the step to the next."""
     p, q = x * 0 + 1, first
     result = select(n < 0, 0.0, select(n == 0, p, first))
-    highest = int(n.amax().item()) if n.numel() else 0
-    for k in range(1, highest if most is None else min(highest, most)):
+    highest = float(n.amax().item()) if n.numel() else 0.0
+    last = highest if most is None else min(highest, most)
+    for k in range(1, int(min(last, _MOST_STEPS))):
         p, q = q, step(x, q, p, k)
         result = select(n == k + 1, q, result)
+        if k % 256 == 0 and bool(q.isnan().all().item()):
+            return select(n > k, math.nan, result)
+    if last > _MOST_STEPS:
+        raise ValueError(
+            f"a polynomial of degree {highest:.0f} takes as many steps; degrees up to {_MOST_STEPS} are computed"
+        )
     return result
 
 

@@ -77,6 +77,12 @@ fn squares(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     add_args(t(&mul_args(a, a)?), t(&mul_args(b, b)?))
 }
 
+/// `x / (a * a + b * b)`, zero where both are.
+fn over_squares(x: Arg<'_>, side: &Side<'_>) -> Result<Tensor> {
+    let whole = squares(side.a, side.b)?;
+    select(&compare::eq(&whole, Arg::from(0))?, Arg::from(0), t(&div_args(x, t(&whole))?))
+}
+
 pub fn atan2_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = ATAN2.value(a, b)?;
     record_both(
@@ -84,39 +90,41 @@ pub fn atan2_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
         a,
         b,
         &out,
-        |side| mul_args(t(side.grad), t(&div_args(side.b, t(&squares(side.a, side.b)?))?)),
-        |side| mul_args(t(&unary::neg(side.grad)?), t(&div_args(side.a, t(&squares(side.a, side.b)?))?)),
+        |side| mul_args(t(side.grad), t(&over_squares(side.b, side)?)),
+        |side| mul_args(t(&unary::neg(side.grad)?), t(&over_squares(side.a, side)?)),
     );
     Ok(out)
 }
 
 pub fn hypot_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = HYPOT.value(a, b)?;
-    record_both(
-        "HypotBackward0",
-        a,
-        b,
-        &out,
-        |side| mul_args(t(side.grad), t(&div_args(side.a, t(&hypot_args(side.a, side.b)?))?)),
-        |side| mul_args(t(side.grad), t(&div_args(side.b, t(&hypot_args(side.a, side.b)?))?)),
-    );
+    if let Some((record, pair)) = Pair::record("HypotBackward0", a, b, |left, right| (left, right)) {
+        record.save_outputs().finish(&out, move |c| {
+            let grad = c.grad()?;
+            let share = |x: Arg<'_>| mul_args(t(&grad), t(&div_args(x, t(pair.out(c)?))?));
+            pair.grads(c, || share(pair.a(c)?), || share(pair.b(c)?))
+        });
+    }
     Ok(out)
 }
 
 pub fn copysign_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = COPYSIGN.value(a, b)?;
-    record_both(
-        "CopysignBackward0",
-        a,
-        b,
-        &out,
-        |side| {
-            let ratio = div_args(t(&copysign_args(side.a, side.b)?), side.a)?;
-            let slope = select(&compare::eq(side.a, Arg::from(0))?, Arg::from(0), t(&ratio))?;
-            mul_args(t(side.grad), t(&slope))
-        },
-        |side| super::super::creation::zeros(&side.grad.shape(), side.grad.dtype(), side.grad.device()),
-    );
+    if let Some((record, pair)) = Pair::record("CopysignBackward0", a, b, |left, _| (left, false)) {
+        record.save_outputs().finish(&out, move |c| {
+            let grad = c.grad()?;
+            pair.grads(
+                c,
+                || {
+                    let x = pair.a(c)?;
+                    let ratio = div_args(t(pair.out(c)?), x)?;
+                    let slope = select(&compare::eq(x, Arg::from(0))?, Arg::from(0), t(&ratio))?;
+                    mul_args(t(&grad), t(&slope))
+                },
+                || super::super::creation::zeros(&grad.shape(), grad.dtype(), grad.device()),
+            )
+        });
+    }
     Ok(out)
 }
 

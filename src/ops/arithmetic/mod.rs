@@ -88,6 +88,7 @@ fn powered(a: Arg<'_>, b: Arg<'_>) -> Result<DType> {
         Arg::Scalar(number) if dtype.is_int() && number.as_i64() < 0 => {
             error::runtime("Integers to negative integer powers are not allowed.")
         }
+        Arg::Scalar(number) if dtype.is_int() => super::creation::check_fill(number, dtype).map(|()| dtype),
         Arg::Tensor(_) if dtype == DType::Bool => {
             error::dtype("pow: not implemented for 'bool'; convert with .to(...) first")
         }
@@ -242,31 +243,37 @@ pub fn trunc_divide_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     Ok(out)
 }
 
+/// Records `a - quotient * b`: the operands are looked at only for the divisor's gradient.
+fn record_rest(
+    name: &'static str,
+    a: Arg<'_>,
+    b: Arg<'_>,
+    out: &Tensor,
+    quotient: fn(Arg<'_>, Arg<'_>) -> Result<Tensor>,
+) {
+    if let Some((record, pair)) = Pair::record(name, a, b, |_, right| (right, right)) {
+        record.finish(out, move |c| {
+            let grad = c.grad()?;
+            pair.grads(
+                c,
+                || Ok(grad.clone()),
+                || mul_args(t(&unary::neg(&grad)?), t(&quotient(pair.a(c)?, pair.b(c)?)?)),
+            )
+        });
+    }
+}
+
 /// The rest with the divisor's sign.
 pub fn remainder_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = REMAINDER.value(a, b)?;
-    record_both(
-        "RemainderBackward1",
-        a,
-        b,
-        &out,
-        |side| Ok(side.grad.clone()),
-        |side| mul_args(t(&unary::neg(side.grad)?), t(&floor_divide_args(side.a, side.b)?)),
-    );
+    record_rest("RemainderBackward1", a, b, &out, floor_divide_args);
     Ok(out)
 }
 
 /// The rest with the dividend's sign.
 pub fn fmod_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = FMOD.value(a, b)?;
-    record_both(
-        "FmodBackward1",
-        a,
-        b,
-        &out,
-        |side| Ok(side.grad.clone()),
-        |side| mul_args(t(&unary::neg(side.grad)?), t(&trunc_divide_args(side.a, side.b)?)),
-    );
+    record_rest("FmodBackward1", a, b, &out, trunc_divide_args);
     Ok(out)
 }
 
@@ -420,6 +427,7 @@ fn scaled(op: &str, a: Arg<'_>, b: Arg<'_>, alpha: Scalar) -> Result<Option<Tens
             "{op}: For integral input tensors, argument alpha must not be a floating point number."
         ));
     }
+    super::creation::check_fill(alpha, dtype)?;
     if alpha == Scalar::Int(1) || alpha == Scalar::Bool(true) || dtype == DType::Bool && !alpha.is_zero() {
         return Ok(None);
     }

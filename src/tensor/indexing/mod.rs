@@ -10,6 +10,7 @@ use pyo3::types::PyTuple;
 
 use super::Tensor;
 use super::class::PyTensor;
+use super::geometry::broadcast;
 use crate::autograd::inplace;
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -52,10 +53,27 @@ fn write(view: &Tensor, value: Operand) -> Result<()> {
     }
 }
 
-fn set(x: &Tensor, items: Vec<Item>, value: Operand) -> Result<()> {
+/// Refuses a value that does not fit the nothing that `x[(False,)]` is.
+fn check_nothing(x: &Tensor, value: &Operand) -> Result<()> {
+    let Operand::Tensor(value) = value else { return Ok(()) };
+    let mut place = x.shape();
+    place.insert(0, 0);
+    let value = without_leading_ones(value, place.len())?;
+    if broadcast("index_put_", &value.shape(), &place).ok().as_ref() == Some(&place) {
+        return Ok(());
+    }
+    error::shape(format!(
+        "shape mismatch: value tensor of shape {:?} cannot be broadcast to indexing result of shape {:?}",
+        value.shape().as_slice(),
+        place.as_slice()
+    ))
+}
+
+fn set(x: &Tensor, items: Vec<Item>, in_tuple: bool, value: Operand) -> Result<()> {
     // `x[True] = v` is a plain write, `x[False] = v` none.
     match items.as_slice() {
         [Item::Flag(true)] => return write(&movement::unsqueeze(x, 0)?, value),
+        [Item::Flag(false)] if in_tuple => return check_nothing(x, &value),
         [Item::Flag(false)] => return Ok(()),
         _ => {}
     }
@@ -73,7 +91,11 @@ fn set(x: &Tensor, items: Vec<Item>, value: Operand) -> Result<()> {
     if sole_mask && value.numel() == 1 {
         let value = creation::to_dtype(&creation::to_device(&value, view.device())?, view.dtype())?;
         let value = movement::reshape(&value, &[])?;
+        indices.iter().flatten().try_for_each(|mask| inplace::check_apart("masked_fill_", &view, mask, false))?;
         return inplace::update("masked_fill_", &view, |x| index_put(x, &indices, &value, false));
+    }
+    for other in indices.iter().flatten().chain([&value]) {
+        inplace::check_apart("index_put_", &view, other, true)?;
     }
     inplace::update("index_put_", &view, |x| {
         let rank = plan(x, &expand_masks(x, &indices)?)?.shape.len();
@@ -118,7 +140,7 @@ impl PyTensor {
         let items = items(index)?;
         warn_bytes(index.py(), &items)?;
         let value = value_of(&self.tensor, value)?;
-        Ok(set(&self.tensor, items, value)?)
+        Ok(set(&self.tensor, items, index.is_instance_of::<PyTuple>(), value)?)
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyburn._core import Tensor
+from pyburn._core import DTypeError, Tensor, int64, uint8
+from pyburn._core import bool as _bool
 from pyburn.autograd import Function
 from pyburn.nn.functional._reduce import reduced, reduction_of
-from pyburn.ops._methods import need_real
+from pyburn.ops._methods import need_float, need_real
 from pyburn.ops.activation import logsigmoid
 
 
@@ -51,6 +52,10 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
         return _soft_cross_entropy(log_probs, target, weight, how, label_smoothing, class_dim)
+    if target.shape == input.shape and input.dim() > 1:
+        raise DTypeError(
+            f"cross_entropy: Expected floating point type for target with class probabilities, got {target.dtype}"
+        )
     loss = nll_loss(log_probs, target, weight, ignore_index=ignore_index, reduction=how)
     if label_smoothing == 0.0:
         return loss
@@ -114,6 +119,10 @@ def nll_loss(
         tensor(3.)
     """
     need_real("nll_loss", input)
+    need_float("nll_loss", input)
+    if target.dtype not in (int64, uint8):
+        raise DTypeError(f"nll_loss: expected target dtype to be int64 or uint8, but got {target.dtype}; use .long()")
+    target = target.long()
     how = reduction_of(reduction, size_average, reduce)
     class_dim = 0 if input.dim() == 1 else 1
     _check_classes(input, target, weight, class_dim, ignore_index)
@@ -206,6 +215,9 @@ def binary_cross_entropy(
             f"Using a target size ({list(target.shape)}) that is different to the input size ({list(input.shape)}) "
             "is deprecated. Please ensure they have the same size."
         )
+    need_float("binary_cross_entropy", input)
+    if target.dtype != input.dtype:
+        raise DTypeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype} for target")
     if bool(((input < 0) | (input > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     losses: Tensor = _BinaryCrossEntropy.apply(input, target)
@@ -244,6 +256,11 @@ def binary_cross_entropy_with_logits(
     """
     if target.shape != input.shape:
         raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
+    if not target.is_floating_point() and target.dtype != _bool:
+        raise DTypeError(
+            f"binary_cross_entropy_with_logits: result type {input.dtype} can't be cast to the desired output type "
+            f"{target.dtype}; convert the target with .float()"
+        )
     negative_log = -logsigmoid(input)
     if pos_weight is None:
         losses = (1 - target) * input + negative_log
@@ -268,7 +285,9 @@ def soft_margin_loss(
         >>> pyburn.nn.functional.soft_margin_loss(pyburn.zeros(1), pyburn.ones(1))
         tensor(0.6931)
     """
-    losses = (-target * input).exp().log1p()
+    product = -target * input
+    need_float("soft_margin_loss", product)
+    losses = product.exp().log1p()
     return reduced(losses, reduction_of(reduction, size_average, reduce))
 
 
@@ -310,6 +329,7 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    need_float("multi_margin_loss", input)
     scores = input if input.dim() == 2 else input.reshape(1, -1)
     index = target.reshape(-1, 1)
     _check_classes(scores, index.squeeze(1), weight, 1, -100)
@@ -348,6 +368,7 @@ def multilabel_margin_loss(
             f"multilabel_margin_loss: target has shape {list(target.shape)} but input {list(input.shape)}; "
             "list the right classes in input's shape and fill up with -1."
         )
+    need_float("multilabel_margin_loss", input)
     scores, labels = (input, target) if input.dim() == 2 else (input.reshape(1, -1), target.reshape(1, -1))
     listed = (labels < 0).long().cumsum(1) == 0
     index = labels.masked_fill(listed.logical_not(), 0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pyburn._core import Tensor
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.nn.functional._reduce import reduced, reduction_of
-from pyburn.ops._methods import need_real
+from pyburn.ops._methods import need_float, need_real
 from pyburn.ops.movement import broadcast_tensors
 
 
@@ -32,6 +32,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     need_real("cosine_similarity", x1, x2)
     x1, x2 = broadcast_tensors(x1, x2)
+    if not x1.is_floating_point() and not x2.is_floating_point():
+        need_float("cosine_similarity", x1, x2)
     unit1 = x1 / vector_norm(x1, 2, dim, keepdim=True).clamp_min(eps)
     unit2 = x2 / vector_norm(x2, 2, dim, keepdim=True).clamp_min(eps)
     return (unit1 * unit2).sum(dim)
@@ -80,7 +82,10 @@ def hinge_embedding_loss(
     """
     zero = input.new_zeros(())
     losses = (margin - input).clamp_min(0.0).where(target != 1, zero) + input.where(target != -1, zero)
-    return reduced(losses, reduction_of(reduction, size_average, reduce))
+    how = reduction_of(reduction, size_average, reduce)
+    if how == "mean":
+        need_float("hinge_embedding_loss", input)
+    return reduced(losses, how)
 
 
 def margin_ranking_loss(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyburn._core import Tensor
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.ops import nn as ops
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import need_float, write_out
 from pyburn.ops.padding import pad
 
 
@@ -161,6 +161,7 @@ def normalize(
         >>> pyburn.nn.functional.normalize(pyburn.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """
+    need_float("normalize", input)
     length = vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     result = input / length
     return write_out(out, result)

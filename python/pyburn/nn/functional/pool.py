@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyburn._core import Tensor
 from pyburn.ops import nn as ops
-from pyburn.ops._methods import need_real
+from pyburn.ops._methods import need_float, need_real
 
 Size = int | Sequence[int]
 
@@ -97,6 +97,7 @@ def _unpool(
     places = 1
     for size in spatial:
         places *= size
+    need_float("max_unpool", input)
     flat = input.new_zeros([*leading, places])
     filled = flat.scatter(-1, indices.reshape(*leading, -1), input.reshape(*leading, -1))
     return filled.reshape([*leading, *spatial])

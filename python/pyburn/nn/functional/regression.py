@@ -6,7 +6,7 @@ import math
 
 from pyburn._core import Tensor
 from pyburn.nn.functional._reduce import reduced, reduction_of, warn_of_broadcast
-from pyburn.ops._methods import need_real
+from pyburn.ops._methods import need_float, need_real
 
 
 def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -64,7 +64,9 @@ def mse_loss(
     """
     need_real("mse_loss", input, target)
     warn_of_broadcast("mse_loss", input, target)
-    return _weighted((input - target).square(), weight, reduction_of(reduction, size_average, reduce))
+    away = input - target
+    need_float("mse_loss", away)
+    return _weighted(away.square(), weight, reduction_of(reduction, size_average, reduce))
 
 
 def _bent(away: Tensor, bend: float) -> Tensor:
@@ -94,6 +96,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     away = (input - target).abs()
+    need_float("smooth_l1_loss", away)
     losses = away if beta == 0 else _bent(away, beta) * (1.0 / beta)
     return reduced(losses, reduction_of(reduction, size_average, reduce))
 
@@ -116,7 +119,8 @@ def huber_loss(
     warn_of_broadcast("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    away = (input - target).abs()
+    away = (input - target).abs().to(input.dtype)
+    need_float("huber_loss", away)
     losses = _bent(away, delta)
     if weight is None:
         return reduced(losses, reduction)
@@ -203,6 +207,7 @@ def gaussian_nll_loss(
     if bool((variance < 0).any()):
         raise ValueError("var has negative entry/entries")
     # The clamp is for the value only: torch lets no gradient depend on where it clamps.
+    need_float("gaussian_nll_loss", variance)
     held = variance + (variance.clamp_min(eps) - variance).detach()
     losses = 0.5 * (held.log() + (input - target).square() / held)
     if full:
@@ -234,6 +239,7 @@ def kl_div(
         tensor(0.)
     """
     need_real("kl_div", input, target)
+    need_float("kl_div", input, target)
     how = reduction_of(reduction, size_average, reduce)
     losses = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if how != "batchmean":
