@@ -89,6 +89,7 @@ graph: Any = absent_class("cuda.graph", *_NO_GRAPHS)
 make_graphed_callables = absent_function("cuda.make_graphed_callables", *_NO_GRAPHS)
 default_generators: tuple[_core.Generator, ...] = ()
 has_half = False
+_initialized = False
 has_magma = False
 
 # Loaded when first named: automatic precision stands above this layer.

@@ -416,7 +416,8 @@ class Module(State):
 
         Args:
             *args: `(device)`, `(dtype)`, `(device, dtype)` or `(tensor)` whose device and dtype are taken.
-            **kwargs: The same as `device=`, `dtype=`, `tensor=`; `non_blocking=` is accepted.
+            **kwargs: The same as `device=`, `dtype=`, `tensor=`; `memory_format=` for tensors of 4 and 5 dimensions;
+                `non_blocking=` is accepted.
 
         Raises:
             TypeError: The dtype is not a floating one, or the arguments make no sense.
@@ -430,9 +431,12 @@ class Module(State):
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
 
+        order = kwargs.get("memory_format")
+
         def convert(tensor: Tensor) -> Tensor:
             floating = tensor.is_floating_point() or tensor.is_complex()
-            return tensor.to(device=target or tensor.device, dtype=kind if kind and floating else tensor.dtype)
+            more = {"memory_format": order} if order is not None and tensor.dim() in (4, 5) else {}
+            return tensor.to(device=target or tensor.device, dtype=kind if kind and floating else tensor.dtype, **more)
 
         return self._apply(convert)
 

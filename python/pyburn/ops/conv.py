@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn.ops._layout import laid_as
 from pyburn.ops._sizes import Sizes, spread
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
@@ -59,7 +60,7 @@ def _conv(
         if extra:
             place = output.dim() - n + dim
             output = output.narrow(place, extra, output.shape[place] - extra)
-    return output
+    return laid_as(output, input, weight) if n > 1 else output
 
 
 def conv1d(
@@ -148,7 +149,7 @@ def _conv_transpose(
             weight,
             bias,
         )
-    return _core._convolution(
+    output = _core._convolution(
         op,
         input,
         weight,
@@ -160,6 +161,7 @@ def _conv_transpose(
         spread(op, "output_padding", output_padding, n),
         groups,
     )
+    return laid_as(output, input, weight) if n > 1 else output
 
 
 def conv_transpose1d(

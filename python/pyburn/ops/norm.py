@@ -9,6 +9,7 @@ from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn._formats import channels_last, channels_last_3d
 from pyburn._typeinfo import finfo
+from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float, need_real
 
 __all__ = [
@@ -242,7 +243,7 @@ def group_norm(
     per_group = input.numel() // max(batch * num_groups, 1)
     grouped = _wide(input).reshape(batch, num_groups, per_group)
     x = _standard(grouped, [2], eps).reshape(input.shape)
-    return _affine(x, weight, bias, [1, channels] + [1] * (input.dim() - 2)).to(input.dtype)
+    return laid_as(_affine(x, weight, bias, [1, channels] + [1] * (input.dim() - 2)).to(input.dtype), input)
 
 
 def _statistics(x: Tensor, dims: Sequence[int], eps: float) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn.ops._layout import laid_as
 from pyburn.ops.joining import cat
 
 __all__ = ["constant_pad_nd", "pad"]
@@ -40,7 +41,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
         )
     pairs = [(0, 0)] * (rank - len(sizes) // 2) + list(zip(sizes[::2], sizes[1::2], strict=True))[::-1]
     if mode == "constant":
-        return input._pad_constant(pairs, 0 if value is None else value)
+        return laid_as(input._pad_constant(pairs, 0 if value is None else value), input)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
             f"pad: Unrecognised padding mode {mode}; use constant, reflect, replicate or circular"

@@ -7,6 +7,7 @@ from typing import Literal, Protocol, overload
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float
 from pyburn.ops._sizes import Sizes, spread
 
@@ -38,7 +39,8 @@ def _max_pool(
     edges, spacing = spread(op, "padding", padding, n), spread(op, "dilation", dilation, n)
     if any(step * (size - 1) >= 2**63 for size, step in zip(kernel, spacing, strict=True)):
         raise RuntimeError(f"{op}: effective kernel size overflows: kernel_size {kernel}, dilation {spacing}")
-    return _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
+    values, indices = _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
+    return laid_as(values, input), laid_as(indices, input)
 
 
 class _MaxPool(Protocol):
@@ -304,7 +306,8 @@ def _avg_pool(
     kernel = spread(op, "kernel_size", kernel_size, n)
     steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
     edges = spread(op, "padding", padding, n)
-    return _core._avg_pool(op, input, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
+    output = _core._avg_pool(op, input, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
+    return laid_as(output, input) if n == 2 else output
 
 
 def _wanted(op: str, output_size: OptionalSizes, n: int) -> list[int | None]:
@@ -339,7 +342,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OptionalSizes) -> Tensor:
         >>> nn.adaptive_avg_pool2d(pyburn.ones(1, 1, 2, 2), 1)
         tensor([[[[1.]]]])
     """
-    return _core._adaptive_avg_pool("adaptive_avg_pool2d", input, _wanted("adaptive_avg_pool2d", output_size, 2))
+    output = _core._adaptive_avg_pool("adaptive_avg_pool2d", input, _wanted("adaptive_avg_pool2d", output_size, 2))
+    return laid_as(output, input)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: OptionalSizes) -> Tensor:
@@ -385,6 +389,7 @@ def adaptive_max_pool2d(
     op = "adaptive_max_pool2d"
     need_float(op, input)
     values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 2))
+    values, indices = laid_as(values, input), laid_as(indices, input)
     return (values, indices) if return_indices else values
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor, float32
+from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float, need_real
 from pyburn.ops._sizes import Sizes, spread
 from pyburn.ops.conv import conv_transpose2d
@@ -60,7 +61,7 @@ def interpolate(
         pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
         return pools[n - 1](input, sizes)
     if mode in NEAREST:
-        return _nearest(input, sizes, factors, exact=mode != "nearest")
+        return laid_as(_nearest(input, sizes, factors, exact=mode != "nearest"), input)
     steps = []
     for dim in range(n):
         old, new, factor = input.shape[dim + 2], sizes[dim], factors[dim]
@@ -70,7 +71,7 @@ def interpolate(
             make = _cubic_rows if mode == "bicubic" else _linear_rows
             rows = make(old, new, _positions(old, new, factor, bool(align_corners)))
         steps.append((dim + 2, rows))
-    return _weighted(input, steps)
+    return laid_as(_weighted(input, steps), input)
 
 
 def upsample(
