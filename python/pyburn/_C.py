@@ -23,6 +23,7 @@ from pyburn._storage import TypedStorage, UntypedStorage
 from pyburn.accelerator import current_accelerator
 from pyburn.autograd.engine import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from pyburn.cuda import Event, Stream
+from pyburn.func import _levels as _functorch
 from pyburn.futures import Future
 from pyburn.jit import ScriptFunction, ScriptModule
 from pyburn.nn import functional as _functional
@@ -38,6 +39,8 @@ __all__ = [
     "Future",
     "Generator",
     "Graph",
+    "PyTorchFileReader",
+    "PyTorchFileWriter",
     "ScriptFunction",
     "ScriptModule",
     "Size",
@@ -49,9 +52,11 @@ __all__ = [
     "_ExcludeDispatchKeyGuard",
     "_LinAlgError",
     "_TensorBase",
+    "_TensorMeta",
     "_are_functorch_transforms_active",
     "_disabled_torch_function_impl",
     "_fft",
+    "_functorch",
     "_get_accelerator",
     "_get_privateuse1_backend_name",
     "_get_tracing_state",
@@ -77,12 +82,16 @@ __all__ = [
 ]
 
 _TensorBase = Tensor
+_TensorMeta = type(Tensor)
 _GLIBCXX_USE_CXX11_ABI = True
 has_cuda = has_cudnn = has_mkl = has_mps = has_xpu = False
 has_lapack = has_openmp = has_spectral = True
 _NO_GRAPHS = ("pyburn does not trace programs", "call the module itself")
 Graph: Any = absent_class("_C.Graph", *_NO_GRAPHS)
 Value: Any = absent_class("_C.Value", *_NO_GRAPHS)
+_NO_RECORDS = ("pyburn reads and writes whole files", "use torch.load(path, mmap=True) or torch.save")
+PyTorchFileReader: Any = absent_class("PyTorchFileReader", *_NO_RECORDS)
+PyTorchFileWriter: Any = absent_class("PyTorchFileWriter", *_NO_RECORDS)
 
 
 class _Nn(ModuleType):

@@ -334,6 +334,8 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "PyTorchFileReader": "_C",
+    "PyTorchFileWriter": "_C",
     "Event": "cuda",
     "Future": "futures",
     "GradScaler": "amp",

@@ -5,9 +5,11 @@ from collections import namedtuple
 import pyburn
 import pyburn._C
 import pyburn._utils
+import pyburn.utils._foreach_utils as our_foreach
 import pyburn.utils._pytree as ours
 import pytest
 import torch
+import torch.utils._foreach_utils as torch_foreach
 import torch.utils._pytree as theirs
 from pyburn import _printing
 from pyburn.utils.data._utils.collate import default_collate, default_collate_fn_map
@@ -114,3 +116,29 @@ def test_small_ones():
     with pytest.raises(AssertionError, match="broken"):
         pyburn._assert(False, "broken")
     assert pyburn.serialization.DEFAULT_PROTOCOL == torch.serialization.DEFAULT_PROTOCOL
+
+
+def test_lists_of_tensors_by_dtype():
+    for lib, grouped in ((torch, torch_foreach), (pyburn, our_foreach)):
+        lists = [[lib.ones(1), lib.ones(2).double(), lib.ones(3)], [None, lib.zeros(2), None], []]
+        found = grouped._group_tensors_by_device_and_dtype(lists, with_indices=True)
+        named = {str(key[1]).rpartition(".")[2]: value for key, value in found.items()}
+        assert sorted(named) == ["float32", "float64"]
+        (first, second, third), places = named["float32"]
+        assert (
+            [part.shape[0] for part in first] == [1, 3] and second == [None, None] and third == [] and places == [0, 2]
+        )
+        assert grouped._has_foreach_support(lists[0], lib.device("cpu"))
+        assert not grouped._has_foreach_support([lib.nn.Parameter(lib.ones(1))], lib.device("cpu"))
+    assert (
+        our_foreach._group_tensors_by_device_and_dtype([[pyburn.ones(1)]])[pyburn.device("cpu"), pyburn.float32][1]
+        == []
+    )
+
+
+def test_names_of_the_binary_that_lightning_and_tensordict_import():
+    assert isinstance(pyburn.Tensor, pyburn._C._TensorMeta)
+    assert pyburn._C._functorch.is_batchedtensor(pyburn.ones(1)) is False
+    assert pyburn._C._functorch.maybe_get_level(pyburn.ones(1)) == torch._C._functorch.maybe_get_level(torch.ones(1))
+    operation = pyburn.distributed.ReduceOp
+    assert isinstance(operation.SUM, operation.RedOpType) and int(operation.MAX) == int(torch.distributed.ReduceOp.MAX)

@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import itertools
 import subprocess
 import sys
 import threading
@@ -385,3 +386,42 @@ def test_torchs_other_modules():
     assert (default_collate, DistributedSampler) == (data.default_collate, data.DistributedSampler)
     assert pyburn.utils.data.DataLoader is data.DataLoader
     assert data.DataLoader[int]
+
+
+class _Foreign:
+    """What fastai gives to torch's iterator in place of a loader."""
+
+    _auto_collation, collate_fn, drop_last, num_workers, generator = False, staticmethod(lambda x: x), False, 0, None
+    _dataset_kind, _index_sampler, _IterableDataset_len_called = 1, itertools.count(), None
+    pin_memory, timeout, worker_init_fn, multiprocessing_context = False, 0, None, None
+    persistent_workers, pin_memory_device, prefetch_factor, in_order = False, "", None, True
+    _get_shared_seed = None
+
+    def __init__(self):
+        self.dataset = self
+
+    def __iter__(self):
+        return iter(["a", "b", "c"])
+
+
+def test_iterators_of_loaders_of_other_libraries():
+    for module in (torch.utils.data.dataloader, pyburn.utils.data.dataloader):
+        assert list(module._SingleProcessDataLoaderIter(_Foreign())) == ["a", "b", "c"]
+    for lib in (torch, pyburn):
+        loader = lib.utils.data.DataLoader(range(7), 3, shuffle=True, generator=lib.Generator().manual_seed(4))
+        expected = [batch.tolist() for batch in loader]
+        loader.generator.manual_seed(4)
+        found = lib.utils.data.dataloader._SingleProcessDataLoaderIter(loader)
+        assert len(found) == 3 and [batch.tolist() for batch in found] == expected
+
+
+class _Words(pyburn.utils.data.IterableDataset[int]):
+    def __iter__(self):
+        return iter(range(5))
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_iterators_of_streams(drop_last):
+    loader = pyburn.utils.data.DataLoader(_Words(), 2, drop_last=drop_last)
+    found = pyburn.utils.data.dataloader._SingleProcessDataLoaderIter(loader)
+    assert [batch.tolist() for batch in found] == [batch.tolist() for batch in loader]

@@ -84,6 +84,19 @@ def test_dtypes() -> None:
     check_op(lambda lib, x, w: of(lib).conv2d(x, w), *inputs, dtypes=["float16", "bfloat16"], rtol=2e-2, atol=5e-2)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_one_call_for_all_dimensions(transposed: bool) -> None:
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 3):
+        x, w = rng.normal(size=(2, 4, *[6] * n)), rng.normal(size=(4, 2, *[3] * n))
+        ones, extra = [1] * n, [1 if transposed else 0] * n
+
+        def run(lib: Any, x: Any, w: Any, n: int = n, ones: Any = ones, extra: Any = extra) -> Any:
+            return lib.convolution(x, w, None, [2] * n, ones, ones, transposed, extra, 2)
+
+        check_op(run, x, w)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

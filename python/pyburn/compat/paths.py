@@ -20,6 +20,7 @@ __all__ = [
 
 # torch's path: the modules of pyburn whose names it has.
 SHARED: dict[str, str] = {
+    "_C._functorch": "func._levels",
     "_functorch": "func",
     "_functorch.apis": "func",
     "_functorch.eager_transforms": "func",
@@ -85,7 +86,6 @@ WHY: dict[str, tuple[str, str]] = {
     "onnx": ("pyburn does not write ONNX files yet", "save model.state_dict(), load it in torch and export there"),
     "pipe": ("torch has left its data pipes behind", "use Dataset or IterableDataset with DataLoader"),
     "process": ("pyburn computes in one process", "use the module, optimizer or tensor itself"),
-    "worker": ("pyburn's loader works in threads of its own", "give DataLoader a collate_fn or a sampler"),
     "quantization": ("pyburn does not quantize networks", "use half precision: autocast or model.half()"),
 }
 
@@ -208,7 +208,6 @@ ABSENT: dict[str, tuple[str, str]] = {
     "utils._device": ("mode", "DeviceContext"),
     "utils._triton": ("compiler", "dtype_to_string"),
     "utils.bundled_inputs": ("file", "augment_model_with_bundled_inputs"),
-    "utils.data._utils.fetch": ("worker", "_IterableDatasetFetcher _MapDatasetFetcher"),
     "utils.data.datapipes": ("pipe", "iter map"),
     "utils.data.datapipes.datapipe": ("pipe", "DFIterDataPipe DataChunk IterDataPipe MapDataPipe"),
     "utils.data.datapipes.iter": ("pipe", "FileLister FileOpener IterableWrapper Mapper StreamReader"),

@@ -162,8 +162,20 @@ class DataLoader(Generic[T_co]):
             self._kept = threads
         return threads.begin()
 
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _dataset_kind(self) -> int:
+        return int(self._streams)
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
     def _index_lists(self) -> Iterator[Any]:
-        return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        return iter(self._index_sampler)
 
     def _without_workers(self) -> Iterator[Any]:
         fetch = _fetcher(self)
@@ -177,7 +189,7 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         """How many batches an epoch has."""
         if not self._streams:
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+            return len(self._index_sampler)
         count = len(self.dataset)
         if self.batch_size is None:
             return count

@@ -52,7 +52,12 @@ class ReduceOp(Enum):
     BXOR = 7
     PREMUL_SUM = 8
 
+    def __int__(self) -> int:
+        return self.value
 
+
+# In torch the kinds stand in a class of their own, which type hints name.
+setattr(ReduceOp, "RedOpType", ReduceOp)  # noqa: B010
 reduce_op = ReduceOp
 
 

@@ -14,6 +14,7 @@ from pyburn.autograd.profiler import record_function
 __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
+    "kineto_available",
     "profile",
     "record_function",
     "schedule",
@@ -39,6 +40,16 @@ class ProfilerAction(Enum):
     WARMUP = 1
     RECORD = 2
     RECORD_AND_SAVE = 3
+
+
+def kineto_available() -> bool:
+    """False: Kineto, the library that torch's profiler records with, is not part of pyburn's.
+
+    Example:
+        >>> kineto_available()
+        False
+    """
+    return False
 
 
 def supported_activities() -> set[ProfilerActivity]:
