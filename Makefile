@@ -20,6 +20,8 @@ LOCKED := $(if $(shell command -v flock),flock $(CACHE)/build.lock)
 # One process per core, each on one thread: faster than one process on all of them, since most tests are tiny.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 PYTEST := source tools/vulkan_env.sh && OMP_NUM_THREADS=1 $(PY) -m pytest -n $(JOBS) --dist worksteal
+# Under Linux zig links against glibc 2.17 instead of this machine's; elsewhere the system's linker is right.
+ZIG := $(if $(filter Linux,$(shell uname -s)),--zig)
 PYTHON_SOURCES := $(wildcard python tests tools examples benchmarks)
 
 .PHONY: help setup demo test test-all test-gpu bench lint lint-quick stub clippy wheel docs build test-deps clean
@@ -73,10 +75,10 @@ clippy: | $(CACHE)
 	@echo 'Running clippy.'
 	@cargo clippy --quiet --all-targets --locked -- -D warnings
 
-wheel: $(VENV)/.build ## build dist/*.whl with LTO and check its size (about twenty minutes)
+wheel: $(VENV)/.wheel ## build dist/*.whl with LTO and check its size (about twenty minutes)
 	@echo 'Building the wheel with link-time optimisation: about twenty minutes from nothing.'
 	@rm -rf dist
-	@$(LOCKED) $(PY) -m maturin build --profile dist --locked --out dist
+	@CARGO_ZIGBUILD_PYTHON_PATH=$(PY) $(LOCKED) $(PY) -m maturin build --profile dist --locked --out dist $(ZIG)
 	@$(PY) tools/check_wheel.py dist/*.whl
 
 docs: build $(VENV)/.docs ## build the documentation into site/
@@ -108,7 +110,7 @@ $(VENV)/.%: requirements/%.txt | $(PY)
 	@$(PIP_INSTALL) --requirement $<
 	@touch $@
 
-$(VENV)/.dev: requirements/build.txt
+$(VENV)/.dev $(VENV)/.wheel: requirements/build.txt
 
 # torchmetrics asks for torch, which test-deps links: so without dependencies.
 $(VENV)/.oracles: requirements/oracles.txt | $(PY)
