@@ -32,6 +32,18 @@ def test_modules_are_found_by_name_and_by_attribute(name):
     assert found is module
 
 
+def test_the_names_of_the_mission():
+    """M15: six modules under these names, of which `tensor` is torch's function too."""
+    for name in ("module", "nn", "lr_scheduler", "optim", "tensor", "train"):
+        assert importlib.import_module(f"pyburn.{name}") is getattr(pyburn, name)
+    assert pyburn.module.Module is pyburn.nn.Module
+    assert pyburn.lr_scheduler.StepLR is pyburn.optim.lr_scheduler.StepLR
+    assert pyburn.tensor([1, 2]).tolist() == [1, 2]
+    assert pyburn.tensor.Tensor is pyburn.tensor.TensorPy is pyburn.Tensor
+    assert pyburn.tensor.Distribution is pyburn.Distribution
+    assert pyburn.train.Learner.__module__ == "pyburn.train.learner"
+
+
 ANSWERS = [
     "t.cuda.is_available()",
     "t.cuda.device_count()",

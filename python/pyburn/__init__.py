@@ -329,6 +329,7 @@ _LAZY = (
     "storage",
     "testing",
     "torch_version",
+    "train",
     "types",
     "version",
     "xpu",

@@ -1,0 +1,170 @@
+"""What a Learner is given, in all forms that people write, as what it works with."""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyburn import data, nn, optim, safetensors, serialization
+from pyburn._core import Tensor
+from pyburn.ops import as_tensor, empty
+from pyburn.optim import Optimizer
+from pyburn.optim.lr_scheduler import LRScheduler
+from pyburn.train import batches
+from pyburn.train.checkpoints import Checkpoints, Keep, KeepBest, KeepLast
+from pyburn.train.events import Callback
+from pyburn.utils.checkpoint import checkpoint
+
+if TYPE_CHECKING:
+    from pyburn.train.learner import Learner
+
+_OPTIMIZERS = {
+    name.lower(): getattr(optim, name)
+    for name in optim.__all__
+    if isinstance(getattr(optim, name), type) and name != "Optimizer"
+}
+
+
+def device_of(model: nn.Module) -> Any:
+    """Where the model's weights are; of a model without any, the default device."""
+    first = next(iter(model.parameters()), None)
+    return empty(0).device if first is None else first.device
+
+
+def optimizer(
+    model: nn.Module,
+    given: Optimizer | Callable[..., Optimizer] | str,
+    lr: float | None,
+    groups: Mapping[str, Mapping[str, Any]],
+) -> Optimizer:
+    """The optimizer that `given` is, makes, or names."""
+    if isinstance(given, Optimizer):
+        if lr is not None or groups:
+            raise TypeError("Learner: lr and groups belong to an optimizer given by name; set them on the optimizer")
+        return given
+    options = {} if lr is None else {"lr": lr}
+    if isinstance(given, str) and given.lower() not in _OPTIMIZERS:
+        raise ValueError(f"Learner: there is no optimizer {given!r}; the names are {', '.join(sorted(_OPTIMIZERS))}")
+    make: Callable[..., Any] = _OPTIMIZERS[given.lower()] if isinstance(given, str) else given
+    made = make(parameter_groups(model, groups), **options)
+    if not isinstance(made, Optimizer):
+        raise TypeError(f"Learner: optimizer made a {type(made).__name__}, which is no pyburn.optim.Optimizer")
+    return made
+
+
+def parameter_groups(model: nn.Module, groups: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The weights of the model; with `groups`, each in the group of the first pattern that its name matches."""
+    if not groups:
+        return list(model.parameters())
+    members: dict[str | None, list[nn.Parameter]] = {pattern: [] for pattern in groups}
+    members[None] = []
+    for name, weight in model.named_parameters():
+        members[next((p for p in groups if fnmatch.fnmatchcase(name, p)), None)].append(weight)
+    for pattern in groups:
+        if not members[pattern]:
+            raise ValueError(f"Learner: no weight of the model matches the group {pattern!r}; see named_parameters()")
+    made: list[dict[str, Any]] = [{"params": members[pattern], **settings} for pattern, settings in groups.items()]
+    return [{"params": members[None]}, *made] if members[None] else made
+
+
+def scheduler(
+    optimizer: Optimizer, given: LRScheduler | Callable[[Optimizer], LRScheduler] | None
+) -> LRScheduler | None:
+    """The schedule that `given` is or makes."""
+    return given if given is None or isinstance(given, LRScheduler) else given(optimizer)
+
+
+def loader(given: Any, batch_size: int, shuffle: bool) -> Any:
+    """Batches of what `given` is: a loader as it is, a dataset or a tuple of tensors or arrays in batches."""
+    if isinstance(given, data.DataLoader):
+        return given
+    if isinstance(given, (tuple, list)) and given and all(hasattr(each, "shape") for each in given):
+        tensors = [each if isinstance(each, Tensor) else as_tensor(each) for each in given]
+        given = data.TensorDataset(*tensors)
+    if isinstance(given, data.Dataset):
+        stream = isinstance(given, data.IterableDataset)
+        return data.DataLoader(given, batch_size=batch_size, shuffle=None if stream else shuffle)
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes, Iterator)):
+        return given
+    raise TypeError(
+        f"Learner: data is a {type(given).__name__}; give a DataLoader, a Dataset, a tuple of tensors or arrays, "
+        "or something that can be iterated again for each epoch"
+    )
+
+
+def inputs(given: Any, batch_size: int) -> Iterator[Any]:
+    """The inputs, batch after batch, of what `predict` is given."""
+    if hasattr(given, "shape"):
+        tensor = given if isinstance(given, Tensor) else as_tensor(given)
+        yield from tensor.split(batch_size)
+        return
+    for batch in loader(given, batch_size, shuffle=False):
+        yield batches.split(batch)[0]
+
+
+def callbacks(
+    learner: Learner,
+    given: Iterable[Callback],
+    renderer: Callback | str | None,
+    checkpoints: Keep | str | None,
+    default_renderer: Callable[[], Callback],
+) -> Iterator[Callback]:
+    """All that takes part in a run."""
+    yield from given
+    if learner.folder is not None:
+        yield learner.folder
+        if checkpoints is not None:
+            keep = KeepLast(2) | KeepBest(learner.monitor) if isinstance(checkpoints, str) else checkpoints
+            yield Checkpoints(keep)
+    if renderer is not None:
+        yield default_renderer() if isinstance(renderer, str) else renderer
+
+
+@contextlib.contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """The model in eval mode while the block runs, each layer back in its own mode afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@contextlib.contextmanager
+def recomputed(model: nn.Module, patterns: Sequence[str]) -> Iterator[None]:
+    """While the block runs, layers whose names match keep no activations: the backward pass computes them again."""
+    changed: list[nn.Module] = []
+    for pattern in patterns:
+        found = [module for name, module in model.named_modules() if name and fnmatch.fnmatchcase(name, pattern)]
+        if not found:
+            raise ValueError(f"Learner: no layer of the model matches recompute={pattern!r}; see named_modules()")
+        changed += [module for module in found if module not in changed]
+    for module in changed:
+        module.forward = functools.partial(checkpoint, module.forward, use_reentrant=False)
+    try:
+        yield
+    finally:
+        for module in changed:
+            del module.forward
+
+
+def save_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
+    """Nothing; the file at `path` holds the model's weights."""
+    if os.fspath(path).endswith(".safetensors"):
+        safetensors.save_file(model.state_dict(), path)
+    else:
+        serialization.save(model.state_dict(), path)
+
+
+def load_weights(model: nn.Module, path: str | os.PathLike[str], device: Any) -> None:
+    """Nothing; the model has the weights of the file at `path`."""
+    if os.fspath(path).endswith(".safetensors"):
+        model.load_state_dict(safetensors.load_file(path))
+    else:
+        model.load_state_dict(serialization.load(path, map_location=device))

@@ -1,0 +1,204 @@
+"""Checkpoints of a run: when they are written, which ones stay."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyburn import serialization
+from pyburn._files import replacing
+from pyburn.train.events import Callback
+
+if TYPE_CHECKING:
+    from pyburn.train.learner import Learner
+
+__all__ = ["Checkpoints", "Keep", "KeepAll", "KeepBest", "KeepLast", "Record", "better"]
+
+INDEX = "index.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One checkpoint: its file, where in the run it stands, and the numbers of its epoch."""
+
+    file: str
+    step: int
+    epoch: int
+    values: dict[str, float]
+
+
+def better(name: str, mode: str = "auto") -> int:
+    """1 where more is better, -1 where less is: by `mode` ("max", "min"), else by the name of the number."""
+    if mode not in ("auto", "min", "max"):
+        raise ValueError(f"mode is {mode!r}, but must be 'auto', 'min' or 'max'")
+    if mode != "auto":
+        return 1 if mode == "max" else -1
+    less = ("loss", "error", "mae", "rmse", "mse", "perplexity", "cer", "wer", "hamming", "fid", "lpips", "dists")
+    return -1 if any(word in name.lower() for word in less) else 1
+
+
+class Keep:
+    """Which checkpoints stay; two joined by `|` keep what either keeps."""
+
+    def kept(self, records: list[Record]) -> set[str]:
+        """The files that stay, of `records` in the order of their writing."""
+        raise NotImplementedError
+
+    def __or__(self, other: Keep) -> Keep:
+        return _Either(self, other)
+
+
+class _Either(Keep):
+    def __init__(self, one: Keep, other: Keep) -> None:
+        self.parts = (one, other)
+
+    def kept(self, records: list[Record]) -> set[str]:
+        return self.parts[0].kept(records) | self.parts[1].kept(records)
+
+
+class KeepAll(Keep):
+    """Every checkpoint stays."""
+
+    def kept(self, records: list[Record]) -> set[str]:
+        """All files."""
+        return {record.file for record in records}
+
+
+class KeepLast(Keep):
+    """The newest `count` checkpoints stay.
+
+    Example:
+        >>> records = [Record(f"{step}.pt", step, step, {}) for step in range(4)]
+        >>> sorted(KeepLast(2).kept(records))
+        ['2.pt', '3.pt']
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        if count < 1:
+            raise ValueError(f"KeepLast: count is {count}, but a run without its last checkpoint cannot go on")
+        self.count = count
+
+    def kept(self, records: list[Record]) -> set[str]:
+        """The files of the newest."""
+        return {record.file for record in records[-self.count :]}
+
+
+class KeepBest(Keep):
+    """The best `count` checkpoints stay, by the number `monitor` of their epochs.
+
+    Args:
+        monitor: A name of an epoch's line, such as "valid_accuracy"; where a run has no validation, "train_..." counts.
+        count: How many.
+        mode: "max", "min", or "auto" to know by the name.
+
+    Example:
+        >>> records = [Record(f"{i}.pt", i, i, {"valid_loss": loss}) for i, loss in enumerate([3.0, 1.0, 2.0])]
+        >>> KeepBest("valid_loss").kept(records)
+        {'1.pt'}
+    """
+
+    def __init__(self, monitor: str = "valid_loss", count: int = 1, mode: str = "auto") -> None:
+        self.monitor, self.count, self.sign = monitor, count, better(monitor, mode)
+
+    def kept(self, records: list[Record]) -> set[str]:
+        """The files of the best; of equals the first."""
+        numbers = [(self._number(record), -place, record.file) for place, record in enumerate(records)]
+        known = [each for each in numbers if not math.isnan(each[0])]
+        return {file for *_, file in sorted(known, reverse=True)[: self.count]}
+
+    def _number(self, record: Record) -> float:
+        names = (self.monitor, self.monitor.replace("valid_", "train_"))
+        value = next((record.values[name] for name in names if name in record.values), math.nan)
+        return self.sign * value
+
+
+class Checkpoints(Callback):
+    """Writes a checkpoint after each epoch, and one more where a run is interrupted.
+
+    Args:
+        keep: Which ones stay. The newest always does.
+        every: Also one after each so many batches.
+    """
+
+    order = 100  # after everyone who changes what is written
+
+    def __init__(self, keep: Keep | None = None, every: int | None = None) -> None:
+        self.keep = keep or KeepLast(2)
+        self.every = every
+        self.records: list[Record] = []
+        self.folder: Path | None = None
+
+    def before_fit(self, learner: Learner) -> None:
+        """Nothing; the folder is there, and the checkpoints that it holds are known."""
+        if learner.folder is None:
+            raise ValueError("Checkpoints: this run has no folder; give the Learner folder=...")
+        self.folder = learner.folder.path / "checkpoints"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.records = [each for each in read_index(self.folder) if each.step <= learner.step]
+
+    def after_batch(self, learner: Learner) -> None:
+        """Nothing; one in `every` batches leaves a checkpoint."""
+        if learner.training and self.every and learner.batches_done % self.every == 0:
+            self.write(learner)
+
+    def after_epoch(self, learner: Learner) -> None:
+        """Nothing; the epoch is kept."""
+        self.write(learner)
+
+    def after_fit(self, learner: Learner) -> None:
+        """Nothing; a run that was interrupted within an epoch is kept where it stands."""
+        if learner.interrupted and learner.batches_done:
+            self.write(learner)
+
+    def write(self, learner: Learner) -> Path:
+        """The file of a new checkpoint."""
+        if self.folder is None:
+            raise RuntimeError("Checkpoints: the run has not begun")
+        within = f"-batch-{learner.batches_done:06d}" if learner.batches_done else ""
+        epoch = learner.finished + (1 if within else 0)
+        name = f"epoch-{epoch:04d}{within}.pt"
+        serialization.save(learner.state_dict(), self.folder / name)
+        line = learner.history[-1] if learner.history and not within else {}
+        values = {key: float(value) for key, value in line.items() if isinstance(value, (int, float))}
+        self.records = [each for each in self.records if each.file != name]
+        self.records.append(Record(name, learner.step, epoch, values))
+        self._forget()
+        return self.folder / name
+
+    def _forget(self) -> None:
+        """Nothing; the index names what stays, and the other files are gone."""
+        assert self.folder is not None
+        stays = self.keep.kept(self.records) | {self.records[-1].file}
+        gone = [each for each in self.records if each.file not in stays]
+        self.records = [each for each in self.records if each.file in stays]
+        with replacing(self.folder / INDEX) as file:
+            file.write(json.dumps([asdict(each) for each in self.records], indent=1).encode())
+        for record in gone:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.folder / record.file)
+
+    def best(self) -> Path | None:
+        """The file of the best checkpoint where the rule knows one, else of the newest."""
+        if not self.records or self.folder is None:
+            return None
+        rules = self.keep.parts if isinstance(self.keep, _Either) else (self.keep,)
+        for rule in rules:
+            kept = rule.kept(self.records) if isinstance(rule, KeepBest) else set()
+            if kept:
+                return self.folder / sorted(kept)[0]
+        return self.folder / self.records[-1].file
+
+
+def read_index(folder: Path) -> list[Record]:
+    """The checkpoints that the folder's index names and that are there."""
+    try:
+        entries: list[dict[str, Any]] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    records = [Record(**entry) for entry in entries]
+    return [record for record in records if (folder / record.file).is_file()]

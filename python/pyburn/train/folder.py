@@ -1,0 +1,120 @@
+"""The folder of a run: settings, numbers of every batch and epoch, messages, checkpoints."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from pyburn._files import replacing
+from pyburn.train.checkpoints import read_index
+from pyburn.train.events import Callback
+
+if TYPE_CHECKING:
+    from pyburn.train.learner import Learner
+
+__all__ = ["RunFolder"]
+
+RUNS = Path("runs")
+
+
+class RunFolder(Callback):
+    """Writes `config.json`, `metrics.jsonl` (a line for each batch and epoch), `metrics.csv` (epochs) and `log.txt`.
+
+    Args:
+        path: The folder; without it, a new one under `runs/` that is named by the time.
+    """
+
+    order = 90
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self._path = None if path is None else Path(path)
+        self._lines: IO[str] | None = None
+        self._offset: int | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder; the first question decides the name of a new one."""
+        if self._path is None:
+            name = time.strftime("%Y-%m-%d_%H-%M-%S")
+            taken = [RUNS / name, *(RUNS / f"{name}_{number}" for number in range(2, 1000))]
+            self._path = next(each for each in taken if not each.exists())
+        return self._path
+
+    def newest_checkpoint(self) -> Path | None:
+        """The newest checkpoint of this folder, or, where no folder was named, of the newest run that has one."""
+        folders = [self._path] if self._path is not None else sorted(RUNS.glob("*/"), reverse=True)
+        for folder in folders:
+            records = read_index(folder / "checkpoints")
+            if records:
+                self._path = folder
+                return folder / "checkpoints" / records[-1].file
+        return None
+
+    def before_fit(self, learner: Learner) -> None:
+        """Nothing; the folder is there and its files are open."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if learner.config is not None:
+            learner.config.save(self.path / "config.json")
+        lines = self.path / "metrics.jsonl"
+        if self._offset is not None and lines.exists():
+            # What came after the checkpoint comes again.
+            os.truncate(lines, self._offset)
+        self._offset = None
+        self._lines = open(lines, "a", encoding="utf-8")  # noqa: SIM115
+        self.log(f"fit: epochs {learner.finished + 1} to {learner.last_epoch}, step {learner.step}")
+
+    def log(self, message: str) -> None:
+        """Nothing; `log.txt` ends with the message."""
+        with open(self.path / "log.txt", "a", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {message}\n")
+
+    def after_batch(self, learner: Learner) -> None:
+        """Nothing; the batch has its line."""
+        batch = learner.batch
+        if self._lines is None or batch is None or not learner.training:
+            return
+        self._write({"epoch": batch.epoch, "batch": batch.index + 1, "step": learner.step, "loss": _plain(batch.loss)})
+
+    def after_epoch(self, learner: Learner) -> None:
+        """Nothing; the epoch has its line, and the table is whole."""
+        self._write({name: _plain(value) for name, value in learner.history[-1].items()})
+        names = list(dict.fromkeys(name for line in learner.history for name in line))
+        text = io.StringIO()
+        table = csv.DictWriter(text, names)
+        table.writeheader()
+        table.writerows([{name: _plain(value) for name, value in line.items()} for line in learner.history])
+        with replacing(self.path / "metrics.csv") as file:
+            file.write(text.getvalue().encode())
+
+    def after_fit(self, learner: Learner) -> None:
+        """Nothing; the files are closed."""
+        if self._lines is not None:
+            self._lines.close()
+            self._lines = None
+            self.log(f"end: {learner.stopped or 'all epochs done'}")
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self._lines is not None:
+            self._lines.write(json.dumps(line) + "\n")
+
+    def state_dict(self) -> dict[str, Any]:
+        """How far the file of lines goes."""
+        if self._lines is None:
+            return {}
+        self._lines.flush()
+        return {"offset": self._lines.tell()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Takes back what `state_dict` gave."""
+        self._offset = state.get("offset")
+
+
+def _plain(value: Any) -> Any:
+    """A number or a list of numbers that JSON can hold."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return value if value is None or isinstance(value, (int, float, str, list)) else str(value)

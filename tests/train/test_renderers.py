@@ -1,0 +1,73 @@
+"""What a run shows: plain lines, a bar in a terminal, a table in a notebook."""
+
+import io
+
+import pyburn
+import pytest
+from pyburn import train
+from pyburn.train.renderers.notebook import NotebookRenderer
+from pyburn.train.renderers.progress import ProgressRenderer
+from pyburn.train.renderers.text import duration, number, sparkline, summary
+from rich.console import Console
+
+from train import runs
+
+
+def test_plain_lines():
+    text = io.StringIO()
+    history = runs.fit(runs.learner(False, renderer=train.PlainRenderer(text)), 2)
+    lines = text.getvalue().splitlines()
+    assert [line.split("  ")[0] for line in lines] == ["epoch 1/2", "epoch 2/2"]
+    assert f"valid_loss {history[1]['valid_loss']:.4g}" in lines[1]
+
+
+def test_an_early_end_is_said():
+    text = io.StringIO()
+    made = runs.learner(False, renderer=train.PlainRenderer(text))
+    made.on("before_step", lambda learner: stop())
+    runs.fit(made)
+    assert text.getvalue() == "stopped in epoch 1: enough\n"
+
+
+def stop():
+    raise train.StopFit("enough")
+
+
+def test_the_bar_of_a_terminal():
+    screen = Console(file=io.StringIO(), force_terminal=True, width=160)
+    history = runs.fit(runs.learner(False, renderer=ProgressRenderer(screen), metrics=["accuracy"]), 3)
+    shown = screen.file.getvalue()
+    for part in ("epoch 1/3 train", "train_accuracy", "0/8", f"{history[-1]['valid_loss']:.4g}"):
+        assert part in shown
+
+
+def test_the_bar_stands_still_after_an_error():
+    screen = Console(file=io.StringIO(), force_terminal=True, width=160)
+    made = runs.learner(False, renderer=ProgressRenderer(screen))
+    made.on("before_step", lambda learner: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        runs.fit(made)
+    assert "ZeroDivisionError" in screen.file.getvalue()
+
+
+def test_the_table_of_a_notebook():
+    shown = []
+
+    class Handle:
+        def update(self, content):
+            shown.append(content._repr_html_())
+
+    history = runs.fit(runs.learner(False, renderer=NotebookRenderer(lambda content, display_id: Handle())), 2)
+    assert shown[-1].count("<tr>") == 3
+    assert f"<td>{number(history[-1]['train_loss'])}</td>" in shown[-1]
+
+
+def test_without_a_terminal_lines_are_plain():
+    assert isinstance(train.default_renderer(), train.PlainRenderer)
+
+
+def test_numbers_as_text():
+    assert summary({"a": 0.5, "b": pyburn.tensor(2.0), "c": pyburn.zeros(3)}) == "a 0.5  b 2"
+    assert (duration(59.96), duration(3600)) == ("60.0s", "1h00m")
+    assert sparkline([]) == ""
+    assert sparkline([1.0, 1.0]) == "▁▁"
