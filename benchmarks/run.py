@@ -20,10 +20,9 @@ ROUNDS = 5
 class Peer:
     """A library in a process of its own."""
 
-    def __init__(self, name: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "worker.py"), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+    def __init__(self, name: str, *settings: str) -> None:
+        command = [sys.executable, str(HERE / "worker.py"), name, *settings]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, case: str) -> Any:
         """The answer of the worker for one case."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import time
 import timeit
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from bars import ROWS
 
 from cases import CASES
 
@@ -37,9 +40,15 @@ def freed_graph(lib: object) -> dict[str, float]:
     return {"grown": (grown - before) / 1e6, "left": (resident() - before) / 1e6}
 
 
+def prepared(name: str, lib: object) -> object:
+    """The statement to repeat: a row of the bars, or a case."""
+    return ROWS[name].prepare(lib) if name in ROWS else CASES[name](lib)
+
+
 def measure(statement: object) -> float:
     """The best time per call among rounds of about 20 ms."""
-    timer = timeit.Timer(statement)  # type: ignore[arg-type]
+    clock = time.process_time if "cpu" in sys.argv else time.perf_counter
+    timer = timeit.Timer(statement, timer=clock)  # type: ignore[arg-type]
     timer.timeit(3)
     count = 1
     while (spent := timer.timeit(count)) < 0.02:
@@ -50,12 +59,12 @@ def measure(statement: object) -> float:
 def main() -> None:
     lib = importlib.import_module(sys.argv[1])
     importlib.import_module(f"{sys.argv[1]}.nn.functional")
-    lib.set_num_threads(2)
+    lib.set_num_threads(int(sys.argv[2]) if len(sys.argv) > 2 else 2)
     for line in sys.stdin:
         name = line.strip()
         answer: object
         try:
-            answer = freed_graph(lib) if name == "freed_graph" else measure(CASES[name](lib))
+            answer = freed_graph(lib) if name == "freed_graph" else measure(prepared(name, lib))
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), flush=True)

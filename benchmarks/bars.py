@@ -1,0 +1,254 @@
+"""The rows of the table "faster than PyTorch on the CPU": groups of setup and statement, each with its bar.
+
+A row is written as for `timeit`: the setup runs once and sees the library as `lib`, its `nn.functional` as `F`; the
+statement is timed. A bar is the largest ratio of pyburn's time to torch's that the group is meant to have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+MATRIX = "x = lib.randn(1000, 1000)"
+RESNET_SHAPES = (
+    "shapes = [(64, 3, 7, 7), (64,), (64,)]\n"
+    "for c, d in ((64, 64), (64, 128), (128, 256), (256, 512)):\n"
+    "    shapes += [(d, c, 3, 3), (d, d, 3, 3), (d, d, 3, 3), (d, d, 3, 3)] + [(d,)] * 8\n"
+    "shapes += [(128, 64, 1, 1), (256, 128, 1, 1), (512, 256, 1, 1), (1000, 512), (1000,)]\n"
+    "ps = [lib.nn.Parameter(lib.randn(*s)) for s in shapes]\n"
+    "for p in ps: p.grad = lib.randn(*p.shape)\n"
+)
+CLASSES = "x = lib.randn(1000, 1000, requires_grad=True); t = lib.arange(1000)"
+RECURRENT = "x = lib.randn(100, 32, 128)\ndef step(m):\n    m(x)[0].sum().backward(); m.zero_grad()"
+QKV = "q, k, v = (lib.randn(1, 8, {0}, 64, requires_grad=True) for _ in 'qkv')"
+ATTEND = "F.scaled_dot_product_attention(q, k, v, is_causal={0})"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is timed, and how it is prepared."""
+
+    setup: str
+    statement: str
+
+    def prepare(self, lib: Any) -> Callable[[], object]:
+        """The statement as a function, after its setup."""
+        scope: dict[str, Any] = {"lib": lib, "F": lib.nn.functional}
+        exec(self.setup, scope)
+        body = "".join(f"    {line}\n" for line in self.statement.split("\n"))
+        exec(f"def statement():\n{body}", scope)
+        statement: Callable[[], object] = scope["statement"]
+        return statement
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that share a bar."""
+
+    bar: float
+    rows: dict[str, Row]
+
+
+def _each(setup: str, statements: dict[str, str]) -> dict[str, Row]:
+    return {name: Row(setup, statement) for name, statement in statements.items()}
+
+
+def _calls(setup: str, *names: str) -> dict[str, Row]:
+    return {name: Row(setup, f"lib.{name}(x)") for name in names}
+
+
+def _functional(setup: str, *names: str) -> dict[str, Row]:
+    return {name: Row(setup, f"F.{name}(x)") for name in names}
+
+
+def _steps(setup: str, *names: str) -> dict[str, Row]:
+    setup = setup.replace("1000)", "1000, requires_grad=True)") + "; g = lib.ones(1000, 1000)"
+    return {f"{name} backward": Row(setup, f"F.{name}(x).backward(g); x.grad = None") for name in names}
+
+
+def _matmul(size: int) -> dict[str, Row]:
+    setup = f"a, b = lib.randn({size}, {size}), lib.randn({size}, {size})"
+    return {f"matmul {size}": Row(setup, "a @ b"), f"matmul {size} A Bt": Row(setup, "a @ b.t()")}
+
+
+def _conv(name: str, x: str, w: str, options: str) -> dict[str, Row]:
+    setup = f"x, w = lib.randn({x}, requires_grad=True), lib.randn({w}, requires_grad=True)"
+    call = f"F.conv2d(x, w, {options})"
+    return {
+        f"conv {name}": Row(setup + "\nx, w = x.detach(), w.detach()", call),
+        f"conv {name} backward": Row(
+            f"{setup}\ng = lib.ones_like({call})", f"{call}.backward(g); x.grad = w.grad = None"
+        ),
+    }
+
+
+def _attention(tokens: int, causal: bool) -> dict[str, Row]:
+    name, setup, call = f"attention {tokens}{' causal' * causal}", QKV.format(tokens), ATTEND.format(causal)
+    backward = f"{call}.sum().backward(); q.grad = k.grad = v.grad = None"
+    return {
+        name: Row(setup.replace(", requires_grad=True", ""), call),
+        f"{name} backward": Row(setup, backward),
+    }
+
+
+def _optimizer(name: str, options: str = "lr=1e-3") -> dict[str, Row]:
+    return {f"{name} {options}": Row(RESNET_SHAPES + f"o = lib.optim.{name}(ps, {options}); o.step()", "o.step()")}
+
+
+ACTIVATIONS = ("gelu", "silu", "softplus", "mish", "elu", "leaky_relu", "hardswish", "logsigmoid", "relu", "sigmoid")
+NORMS = {
+    "layer_norm": ("x = lib.randn(1000, 1000)", "1000", "F.layer_norm(x, (1000,), w, b)"),
+    "batch_norm": ("x = lib.randn(16, 64, 32, 32)", "64", "F.batch_norm(x, None, None, w, b, True)"),
+    "group_norm": ("x = lib.randn(16, 64, 32, 32)", "64", "F.group_norm(x, 8, w, b)"),
+    "rms_norm": ("x = lib.randn(1000, 1000)", "1000", "F.rms_norm(x, (1000,), w)"),
+}
+
+
+def _norms() -> dict[str, Row]:
+    rows = {}
+    for name, (setup, size, call) in NORMS.items():
+        parameters = f"\nw, b = lib.ones({size}), lib.zeros({size})"
+        rows[name] = Row(setup + parameters, call)
+        wanted = "\nfor p in (x, w, b): p.requires_grad_()\ng = lib.ones_like(x)"
+        rows[f"{name} backward"] = Row(
+            setup + parameters + wanted, f"{call}.backward(g); x.grad = w.grad = b.grad = None"
+        )
+    return rows
+
+
+GROUPS: dict[str, Group] = {
+    "small": Group(
+        0.5,
+        {
+            "Linear(8, 8) call": Row("m, x = lib.nn.Linear(8, 8), lib.randn(1, 8)", "m(x)"),
+            "MLP step, batch 1": Row(
+                "n = lib.nn\nm = n.Sequential(n.Linear(8, 32), n.ReLU(), n.Linear(32, 32), n.ReLU(), n.Linear(32, 2))\n"
+                "x = lib.randn(1, 8)",
+                "m(x).sum().backward(); m.zero_grad()",
+            ),
+            "embedding call": Row("w, i = lib.randn(1000, 64), lib.arange(32)", "F.embedding(i, w)"),
+        },
+    ),
+    "elementwise": Group(
+        1.0,
+        _each(
+            "x, y = lib.randn(1000, 1000), lib.randn(1000, 1000); m = x > 0; c = y.t(); r = y[0]",
+            {
+                "add": "x + y",
+                "add transposed": "x + c",
+                "add row": "x + r",
+                "mul": "x * y",
+                "where": "lib.where(m, x, y)",
+                "cast": "x.to(lib.float64)",
+                "compare": "x > y",
+                "tanh transposed": "c.tanh()",
+            },
+        )
+        | _calls(MATRIX, "exp", "tanh", "sin", "cos", "erf", "expm1", "atan", "sqrt", "rsqrt")
+        | _calls(MATRIX + ".abs() + 0.1", "log", "log2", "log1p", "log10")
+        | {"pow 2.5": Row(MATRIX + ".abs()", "x ** 2.5")}
+        | _functional(MATRIX, *ACTIVATIONS)
+        | _steps(MATRIX, *ACTIVATIONS)
+        | {"add 16M": Row("x, y = lib.randn(4000, 4000), lib.randn(4000, 4000)", "x + y")}
+        | {"tanh 16M": Row("x = lib.randn(4000, 4000)", "x.tanh()")},
+    ),
+    "reductions": Group(
+        1.0,
+        _each(
+            MATRIX,
+            {f"{name} {dim}": f"lib.{name}(x, {dim})" for name in ("sum", "mean", "amax", "var") for dim in (0, 1)},
+        )
+        | _each(MATRIX, {"softmax": "x.softmax(1)", "softmax 0": "x.softmax(0)", "log_softmax": "x.log_softmax(1)"})
+        | _each(
+            CLASSES + "; g = lib.ones(1000, 1000)",
+            {
+                "softmax backward": "x.softmax(1).backward(g); x.grad = None",
+                "cross_entropy": "F.cross_entropy(x.detach(), t)",
+                "cross_entropy backward": "F.cross_entropy(x, t).backward(); x.grad = None",
+            },
+        )
+        | _norms(),
+    ),
+    "products": Group(
+        1.1,
+        _matmul(64)
+        | _matmul(256)
+        | _matmul(1024)
+        | {
+            "bmm 32x128": Row("a, b = lib.randn(32, 128, 128), lib.randn(32, 128, 128)", "a @ b"),
+            "linear 512": Row("x, m = lib.randn(128, 512), lib.nn.Linear(512, 512)", "m(x)"),
+        },
+    ),
+    "convolutions": Group(
+        1.2,
+        _conv("mnist 1x3x3 b64", "64, 1, 28, 28", "32, 1, 3, 3", "padding=1")
+        | _conv("mnist 32x3x3 b64", "64, 32, 14, 14", "64, 32, 3, 3", "padding=1")
+        | _conv("resnet 7x7 b1", "1, 3, 224, 224", "64, 3, 7, 7", "stride=2, padding=3")
+        | _conv("resnet 64x3x3 b8", "8, 64, 16, 16", "64, 64, 3, 3", "padding=1")
+        | _conv("resnet 512x3x3 b1", "1, 512, 7, 7", "512, 512, 3, 3", "padding=1")
+        | _conv("mobilenet depthwise b1", "1, 96, 56, 56", "96, 1, 3, 3", "padding=1, groups=96")
+        | _conv("mobilenet 1x1 b1", "1, 96, 56, 56", "24, 96, 1, 1", "stride=1"),
+    ),
+    "moving": Group(
+        1.0,
+        _each(
+            "x, i = lib.randn(1000, 1000), lib.randint(0, 1000, (1000,))\n"
+            "p, w = lib.randn(8, 16, 64, 64), lib.randn(1000, 64)\nj = lib.randint(0, 1000, (1000, 1000))",
+            {
+                "max_pool2d": "F.max_pool2d(p, 2)",
+                "avg_pool2d": "F.avg_pool2d(p, 2)",
+                "interpolate": "F.interpolate(p, scale_factor=2, mode='bilinear')",
+                "embedding 1000": "F.embedding(i, w)",
+                "index_add": "lib.zeros(1000, 1000).index_add_(0, i, x)",
+                "scatter_add": "lib.zeros(1000, 1000).scatter_add_(0, j, x)",
+                "gather": "x.gather(1, j)",
+                "sort": "x.sort()",
+                "topk": "x.topk(10)",
+                "cat": "lib.cat([x, x], 1)",
+                "unique": "j.unique()",
+                "fft columns": "lib.fft.fft(x, dim=0)",
+            },
+        ),
+    ),
+    "attention": Group(1.0, _attention(128, False) | _attention(512, False) | _attention(512, True)),
+    "recurrent": Group(
+        1.0,
+        {
+            f"{name}{' backward' * back}": Row(
+                f"{RECURRENT}\nm = lib.nn.{name}(128, 128)", "step(m)" if back else "with lib.no_grad(): m(x)"
+            )
+            for name in ("LSTM", "GRU")
+            for back in (False, True)
+        },
+    ),
+    "optimizers": Group(
+        0.8,
+        _optimizer("Adam")
+        | _optimizer("AdamW")
+        | _optimizer("SGD")
+        | _optimizer("SGD", "lr=1e-3, momentum=0.9")
+        | _optimizer("RMSprop")
+        | _optimizer("Adagrad")
+        | {"clip_grad_norm_": Row(RESNET_SHAPES, "lib.nn.utils.clip_grad_norm_(ps, 1e9)")},
+    ),
+    "training": Group(
+        1.0,
+        {
+            "MNIST CNN b64": Row(
+                "n = lib.nn\nm = n.Sequential(n.Conv2d(1, 32, 3), n.ReLU(), n.Conv2d(32, 64, 3), n.ReLU(), "
+                "n.MaxPool2d(2), n.Flatten(), n.Linear(9216, 128), n.ReLU(), n.Linear(128, 10))\n"
+                "x, t = lib.randn(64, 1, 28, 28), lib.arange(64) % 10\no = lib.optim.Adam(m.parameters())",
+                "o.zero_grad(); F.cross_entropy(m(x), t).backward(); o.step()",
+            ),
+            "transformer b8": Row(
+                "n = lib.nn\nlayer = n.TransformerEncoderLayer(256, 4, 1024, 0.0, batch_first=True)\n"
+                "m = n.TransformerEncoder(layer, 4)\n"
+                "x = lib.randn(8, 128, 256); o = lib.optim.AdamW(m.parameters())",
+                "o.zero_grad(); m(x).square().mean().backward(); o.step()",
+            ),
+        },
+    ),
+}
+
+ROWS: dict[str, Row] = {name: row for group in GROUPS.values() for name, row in group.rows.items()}
