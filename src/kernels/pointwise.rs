@@ -1,7 +1,5 @@
 //! Element-by-element loops over strided, broadcast CPU memory (benchmarks/cases.py: large_add).
 
-use std::mem::MaybeUninit;
-
 use super::iterate::{PARALLEL_ABOVE, walk};
 
 /// One operand: where its elements lie, counted in elements of its own type.
@@ -21,13 +19,13 @@ impl Strided<'_> {
     /// # Safety
     /// `index` lies inside the operand's geometry, and its elements are of type `T`.
     #[inline(always)]
-    unsafe fn at<T>(self, index: usize) -> *mut T {
+    pub(super) unsafe fn at<T>(self, index: usize) -> *mut T {
         self.pointer.cast::<T>().wrapping_add(index)
     }
 }
 
 /// As `walk`; one short row, the usual small tensor, skips the planning.
-fn each_row<const N: usize>(
+pub(super) fn each_row<const N: usize>(
     shape: &[usize],
     views: [Strided<'_>; N],
     row: &(dyn Fn([usize; N], usize, [usize; N]) + Sync),
@@ -54,33 +52,6 @@ pub fn map1<A: Copy, R: Copy>(shape: &[usize], out: Strided<'_>, a: Strided<'_>,
             } else {
                 for k in 0..length {
                     to.add(k * so).write_unaligned(f(from.add(k * si).read_unaligned()));
-                }
-            }
-        }
-    });
-}
-
-/// `out = f(a)` for float32 by `whole` on stretches of contiguous memory, by `one` elsewhere.
-pub fn map_stretches(
-    shape: &[usize],
-    out: Strided<'_>,
-    a: Strided<'_>,
-    whole: impl Fn(&[f32], &mut [MaybeUninit<f32>]) + Sync,
-    one: impl Fn(f32) -> f32 + Sync,
-) {
-    each_row(shape, [out, a], &|[o, i], length, [so, si]| {
-        // SAFETY: as in `map1`; the two slices are only made where they are aligned and apart.
-        unsafe {
-            let (to, from) = (out.at::<f32>(o), a.at::<f32>(i));
-            let apart = to.wrapping_add(length) <= from || from.wrapping_add(length) <= to;
-            if so == 1 && si == 1 && apart && to.is_aligned() && from.is_aligned() {
-                whole(
-                    std::slice::from_raw_parts(from, length),
-                    std::slice::from_raw_parts_mut(to.cast::<MaybeUninit<f32>>(), length),
-                );
-            } else {
-                for k in 0..length {
-                    to.add(k * so).write_unaligned(one(from.add(k * si).read_unaligned()));
                 }
             }
         }

@@ -1,200 +1,299 @@
-//! Softmax along one dimension of contiguous CPU memory (benchmarks/cases.py: large_softmax).
+//! Softmax along one dimension of contiguous CPU memory, forward and backward (benchmarks/bars.py: reductions).
 
-use rayon::prelude::*;
-use rten_simd::SimdUnaryOp;
-use rten_vecmath::Exp;
+use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::real::Real;
+use super::vector::{Task, dispatch};
 
-use super::iterate::PARALLEL_ABOVE;
-use crate::dtype::DType;
-use crate::error::{self, Result};
-use crate::guard;
-use crate::tensor::Tensor;
-use crate::tensor::storage::Data;
+/// As many independent sums as the widest vectors hold; their order does not depend on the machine.
+const LANES: usize = 16;
+/// Columns that are computed side by side where a line's elements are not neighbours.
+const COLUMNS: usize = 64;
 
-/// What the kernel computes with.
-trait Real: Copy + Send + Sync + PartialOrd + 'static {
-    const LOWEST: Self;
-    const ZERO: Self;
-    fn exp_of(self) -> Self;
-    fn ln_of(self) -> Self;
-    fn add(self, other: Self) -> Self;
-    fn sub(self, other: Self) -> Self;
-    fn div(self, other: Self) -> Self;
-    /// Whether a row of neighbours was computed by vector instructions.
-    ///
-    /// # Safety
-    /// Both pointers are valid for `size` elements.
-    unsafe fn row(from: *const Self, to: *mut Self, size: usize, log: bool) -> bool;
-}
-
-macro_rules! real {
-    ($($type:ty: $row:ident),+) => { $(
-        impl Real for $type {
-            const LOWEST: Self = <$type>::NEG_INFINITY;
-            const ZERO: Self = 0.0;
-            fn exp_of(self) -> Self {
-                self.exp()
-            }
-            fn ln_of(self) -> Self {
-                self.ln()
-            }
-            fn add(self, other: Self) -> Self {
-                self + other
-            }
-            fn sub(self, other: Self) -> Self {
-                self - other
-            }
-            fn div(self, other: Self) -> Self {
-                self / other
-            }
-            unsafe fn row(from: *const Self, to: *mut Self, size: usize, log: bool) -> bool {
-                // SAFETY: the caller's.
-                unsafe { $row(from, to, size, log) }
-            }
-        }
-    )+ };
-}
-
-real!(f32: vectorised, f64: not_vectorised);
-
-/// The softmax (or its logarithm) of a contiguous float32 or float64 tensor along `dim`.
-pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
-    let core = x.core().clone();
-    let (out, to) = Tensor::uninit_with_pointer(&core.geometry.shape, core.dtype)?;
-    let Data::Cpu(buffer) = core.storage.data() else {
-        return error::device("softmax: the kernel for the CPU was given a tensor on another device");
-    };
-    let shape = &core.geometry.shape;
-    let size = shape.get(dim).copied().unwrap_or(1);
-    let inner: usize = shape.iter().skip(dim + 1).product();
-    let numel = core.geometry.numel();
-    if numel == 0 {
-        return Ok(out);
-    }
-    let from = Shared(buffer.pointer().wrapping_add(core.geometry.offset * core.dtype.size()));
-    let to = Shared(to);
-    guard::heavy("softmax", numel, || match core.dtype {
-        DType::F64 => run::<f64>(from, to, numel, size, inner, log),
-        _ => run::<f32>(from, to, numel, size, inner, log),
-    })?;
-    Ok(out)
+/// Lines of `size` elements, `inner` apart, in row-major memory of `numel` elements.
+#[derive(Clone, Copy)]
+pub struct Lines {
+    pub numel: usize,
+    pub size: usize,
+    pub inner: usize,
 }
 
 #[derive(Clone, Copy)]
-struct Shared(*mut u8);
+pub struct At<T>(pub *mut T);
 // SAFETY: each line is read and written by one thread, and the tensors that own the memory outlive the call.
-unsafe impl Send for Shared {}
+unsafe impl<T> Send for At<T> {}
 // SAFETY: as for Send.
-unsafe impl Sync for Shared {}
+unsafe impl<T> Sync for At<T> {}
 
-impl Shared {
-    fn cast<T>(self) -> *mut T {
-        self.0.cast()
+impl<T> At<T> {
+    fn after(self, count: usize) -> *mut T {
+        self.0.wrapping_add(count)
+    }
+
+    /// The same memory as elements of another type.
+    pub fn cast<U>(self) -> At<U> {
+        At(self.0.cast())
     }
 }
 
-fn run<T: Real>(from: Shared, to: Shared, numel: usize, size: usize, inner: usize, log: bool) {
-    let lines = numel / size.max(1);
-    let each = |line: usize| {
-        let start = line / inner * inner * size + line % inner;
-        // SAFETY: `start + k * inner` for `k < size` stays inside the contiguous memory of `numel` elements.
-        unsafe {
-            let (from, to) = (from.cast::<T>().add(start), to.cast::<T>().add(start));
-            if inner == 1 && T::row(from, to, size, log) {
-                return;
+impl Lines {
+    /// Calls `line(start)` for each line of neighbours, or `block(start, columns)` for each block of columns.
+    pub fn each(self, line: impl Fn(usize) + Sync, block: impl Fn(usize, usize) + Sync) {
+        let Self { numel, size, inner } = self;
+        if numel == 0 {
+            return;
+        }
+        let outer = numel / (size * inner);
+        let (count, work) = if inner == 1 { (outer, size) } else { (outer * inner.div_ceil(COLUMNS), size * COLUMNS) };
+        let one = |number: usize| {
+            if inner == 1 {
+                return line(number * size);
             }
-            one_line(from, to, size, inner, log);
+            let (row, part) = (number / inner.div_ceil(COLUMNS), number % inner.div_ceil(COLUMNS));
+            block(row * size * inner + part * COLUMNS, COLUMNS.min(inner - part * COLUMNS));
         };
-    };
-    if numel < PARALLEL_ABOVE {
-        (0..lines).for_each(each);
-    } else {
-        (0..lines).into_par_iter().with_min_len((PARALLEL_ABOVE / 8 / size.max(1)).max(1)).for_each(each);
+        if numel < PARALLEL_ABOVE {
+            (0..count).for_each(one);
+        } else {
+            spread_over(count, (PARALLEL_ABOVE / 8 / work).max(1), &one);
+        }
     }
 }
 
-/// # Safety
-/// None is needed.
-unsafe fn not_vectorised(_: *const f64, _: *mut f64, _: usize, _: bool) -> bool {
-    false
-}
-
-/// As many independent sums as the widest vector holds; their order does not depend on the machine.
-const LANES: usize = 16;
-
-/// # Safety
-/// Both pointers are valid for `size` elements; storages of foreign memory may be unaligned.
-unsafe fn vectorised(from: *const f32, to: *mut f32, size: usize, log: bool) -> bool {
-    if size < LANES || !from.is_aligned() || !to.is_aligned() {
-        return false;
-    }
-    // SAFETY: aligned, and valid by the caller's promise; the result is fresh memory, so they do not overlap.
-    let (from, to) = unsafe { (std::slice::from_raw_parts(from, size), std::slice::from_raw_parts_mut(to, size)) };
-    // A NaN is not greater than anything, but makes the sum NaN.
-    let top = fold(from, f32::NEG_INFINITY, |top, x| if x > top { x } else { top });
-    for (slot, &x) in to.iter_mut().zip(from) {
-        *slot = x - top;
-    }
-    if !log {
-        Exp::default().map_mut(to);
-        let total = fold(to, 0.0, |sum, x| sum + x);
-        to.iter_mut().for_each(|slot| *slot /= total);
-        return true;
-    }
-    let mut total = 0.0;
-    let mut powers = [0.0; 256];
-    for part in to.chunks(powers.len()) {
-        let powers = &mut powers[..part.len()];
-        powers.copy_from_slice(part);
-        Exp::default().map_mut(powers);
-        total += fold(powers, 0.0, |sum, x| sum + x);
-    }
-    let shift = total.ln();
-    to.iter_mut().for_each(|slot| *slot -= shift);
-    true
-}
-
-fn fold(values: &[f32], start: f32, join: impl Fn(f32, f32) -> f32) -> f32 {
+#[inline(always)]
+pub fn fold<T: Real>(values: &[T], start: T, value: impl Fn(T) -> T, join: impl Fn(T, T) -> T) -> T {
     let mut lanes = [start; LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();
     for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = join(*lane, value);
+        for k in 0..LANES {
+            lanes[k] = join(lanes[k], value(chunk[k]));
         }
     }
-    let folded = lanes.into_iter().fold(start, &join);
-    rest.iter().copied().fold(folded, &join)
+    let mut folded = start;
+    for lane in lanes {
+        folded = join(folded, lane);
+    }
+    for &one in rest {
+        folded = join(folded, value(one));
+    }
+    folded
 }
 
+/// The greater one; a NaN is not greater than anything, but makes the sum of powers NaN.
+#[inline(always)]
+fn greater<T: Real>(top: T, x: T) -> T {
+    if x > top { x } else { top }
+}
+
+/// The greatest element of a line, and the sum of the powers of all distances from it.
+#[inline(always)]
+pub fn line_sum<T: Real, const FMA: bool>(from: &[T]) -> (T, T) {
+    let top = fold(from, T::LOWEST, |x| x, greater);
+    (top, fold(from, T::of(0.0), |x| (x - top).power::<FMA>(), |sum, x| sum + x))
+}
+
+struct Line<'a, T> {
+    from: &'a [T],
+    to: &'a mut [T],
+    log: bool,
+}
+
+impl<T: Real> Task for Line<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        if self.log {
+            let (top, total) = line_sum::<T, FMA>(self.from);
+            let shift = total.logarithm();
+            for (to, &x) in self.to.iter_mut().zip(self.from) {
+                *to = x - top - shift;
+            }
+            return;
+        }
+        let top = fold(self.from, T::LOWEST, |x| x, greater);
+        for (to, &x) in self.to.iter_mut().zip(self.from) {
+            *to = (x - top).power::<FMA>();
+        }
+        let total = fold(self.to, T::of(0.0), |x| x, |sum, x| sum + x);
+        for to in self.to.iter_mut() {
+            *to = *to / total;
+        }
+    }
+}
+
+/// The greatest element and the sum of powers of each of some columns.
+///
 /// # Safety
-/// Both pointers are valid for `size` elements `step` apart.
-unsafe fn one_line<T: Real>(from: *const T, to: *mut T, size: usize, step: usize, log: bool) {
-    // SAFETY: the caller's promise covers every access below.
-    unsafe {
-        let mut top = T::LOWEST;
-        for k in 0..size {
-            let value = from.add(k * step).read_unaligned();
-            // A NaN is not greater than anything, but makes the sum NaN.
-            if value > top {
-                top = value;
-            }
+/// `from` is valid for `columns` elements at each of `size` rows, `step` apart.
+#[inline(always)]
+pub unsafe fn column_sums<T: Real, const FMA: bool>(
+    from: *const T,
+    size: usize,
+    step: usize,
+    columns: usize,
+) -> ([T; COLUMNS], [T; COLUMNS]) {
+    let (mut top, mut total) = ([T::LOWEST; COLUMNS], [T::of(0.0); COLUMNS]);
+    for k in 0..size {
+        // SAFETY: the caller's.
+        let row = unsafe { std::slice::from_raw_parts(from.add(k * step), columns) };
+        for (top, &x) in top.iter_mut().zip(row) {
+            *top = greater(*top, x);
         }
-        let mut total = T::ZERO;
-        for k in 0..size {
-            let power = from.add(k * step).read_unaligned().sub(top).exp_of();
-            total = total.add(power);
-            if !log {
-                to.add(k * step).write_unaligned(power);
-            }
+    }
+    for k in 0..size {
+        // SAFETY: as above.
+        let row = unsafe { std::slice::from_raw_parts(from.add(k * step), columns) };
+        for ((total, top), &x) in total.iter_mut().zip(&top).zip(row) {
+            *total = *total + (x - *top).power::<FMA>();
         }
-        let shift = total.ln_of();
-        for k in 0..size {
-            let at = to.add(k * step);
+    }
+    (top, total)
+}
+
+struct Columns<T> {
+    from: *const T,
+    to: *mut T,
+    size: usize,
+    step: usize,
+    columns: usize,
+    log: bool,
+}
+
+impl<T: Real> Task for Columns<T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { from, to, size, step, columns, log } = self;
+        // SAFETY: `softmax` vouches for the memory, and the result does not overlap the input.
+        unsafe {
+            let (top, total) = column_sums::<T, FMA>(from, size, step, columns);
+            let mut shift = total;
             if log {
-                at.write_unaligned(from.add(k * step).read_unaligned().sub(top).sub(shift));
-            } else {
-                at.write_unaligned(at.read_unaligned().div(total));
+                shift.iter_mut().for_each(|total| *total = total.logarithm());
+            }
+            for k in 0..size {
+                let row = std::slice::from_raw_parts(from.add(k * step), columns);
+                let out = std::slice::from_raw_parts_mut(to.add(k * step), columns);
+                for (((to, &x), top), shift) in out.iter_mut().zip(row).zip(&top).zip(&shift) {
+                    *to = if log { x - *top - *shift } else { (x - *top).power::<FMA>() / *shift };
+                }
             }
         }
     }
+}
+
+/// The softmax of each line, or its logarithm.
+///
+/// # Safety
+/// Both are valid for all elements of `lines`, aligned, and do not overlap.
+pub unsafe fn softmax<T: Real>(lines: Lines, from: At<T>, to: At<T>, log: bool) {
+    let Lines { size, inner, .. } = lines;
+    lines.each(
+        |start| {
+            // SAFETY: a line lies inside.
+            let (from, to) = unsafe {
+                (
+                    std::slice::from_raw_parts(from.after(start), size),
+                    std::slice::from_raw_parts_mut(to.after(start), size),
+                )
+            };
+            dispatch(Line { from, to, log });
+        },
+        |start, columns| {
+            dispatch(Columns { from: from.after(start), to: to.after(start), size, step: inner, columns, log });
+        },
+    );
+}
+
+struct LineBack<'a, T> {
+    grad: &'a [T],
+    y: &'a [T],
+    to: &'a mut [T],
+    log: bool,
+}
+
+impl<T: Real> Task for LineBack<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        if self.log {
+            let total = fold(self.grad, T::of(0.0), |x| x, |sum, x| sum + x);
+            for ((to, &grad), &y) in self.to.iter_mut().zip(self.grad).zip(self.y) {
+                *to = grad - y.power::<FMA>() * total;
+            }
+            return;
+        }
+        for ((to, &grad), &y) in self.to.iter_mut().zip(self.grad).zip(self.y) {
+            *to = grad * y;
+        }
+        let total = fold(self.to, T::of(0.0), |x| x, |sum, x| sum + x);
+        for ((to, &grad), &y) in self.to.iter_mut().zip(self.grad).zip(self.y) {
+            *to = y * (grad - total);
+        }
+    }
+}
+
+struct ColumnsBack<T> {
+    grad: *const T,
+    y: *const T,
+    to: *mut T,
+    size: usize,
+    step: usize,
+    columns: usize,
+    log: bool,
+}
+
+impl<T: Real> Task for ColumnsBack<T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut total = [T::of(0.0); COLUMNS];
+        for k in 0..self.size {
+            let at = k * self.step;
+            // SAFETY: `softmax_back` vouches for the memory.
+            let (grad, y) = unsafe {
+                (
+                    std::slice::from_raw_parts(self.grad.add(at), self.columns),
+                    std::slice::from_raw_parts(self.y.add(at), self.columns),
+                )
+            };
+            for ((total, &grad), &y) in total.iter_mut().zip(grad).zip(y) {
+                *total = *total + if self.log { grad } else { grad * y };
+            }
+        }
+        for k in 0..self.size {
+            let at = k * self.step;
+            // SAFETY: as above; the result does not overlap the inputs.
+            let (grad, y, to) = unsafe {
+                (
+                    std::slice::from_raw_parts(self.grad.add(at), self.columns),
+                    std::slice::from_raw_parts(self.y.add(at), self.columns),
+                    std::slice::from_raw_parts_mut(self.to.add(at), self.columns),
+                )
+            };
+            for (((to, &grad), &y), total) in to.iter_mut().zip(grad).zip(y).zip(&total) {
+                *to = if self.log { grad - y.power::<FMA>() * *total } else { y * (grad - *total) };
+            }
+        }
+    }
+}
+
+/// The gradient of the input from that of the result `y`.
+///
+/// # Safety
+/// As `softmax`, for all three.
+pub unsafe fn softmax_back<T: Real>(lines: Lines, grad: At<T>, y: At<T>, to: At<T>, log: bool) {
+    let Lines { size, inner, .. } = lines;
+    lines.each(
+        |start| {
+            // SAFETY: a line lies inside.
+            let (grad, y, to) = unsafe {
+                (
+                    std::slice::from_raw_parts(grad.after(start), size),
+                    std::slice::from_raw_parts(y.after(start), size),
+                    std::slice::from_raw_parts_mut(to.after(start), size),
+                )
+            };
+            dispatch(LineBack { grad, y, to, log });
+        },
+        |start, columns| {
+            let (grad, y, to) = (grad.after(start), y.after(start), to.after(start));
+            dispatch(ColumnsBack { grad, y, to, size, step: inner, columns, log });
+        },
+    );
 }

@@ -1,13 +1,11 @@
 //! One-operand functions of each element type over CPU memory (benchmarks/cases.py: large_exp, large_gelu).
 
 use half::{bf16, f16};
-use rten_simd::SimdUnaryOp;
-use rten_vecmath::{Exp, Sigmoid, Tanh};
 
-use super::complex;
+use super::curves::{Atan, Cos, Erf, Exp, Expm1, Log, Log1p, Log2, Log10, Sigmoid, Sin, Tan, Tanh};
 use super::number::Number;
-use super::pointwise::{Strided, map_stretches, map1};
-use super::special;
+use super::pointwise::{Strided, map1};
+use super::{complex, special, vector};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::with_number;
@@ -92,35 +90,21 @@ fn float32(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, single:
         Unary::Sqrt => map1::<f32, f32>(shape, out, a, f32::sqrt),
         Unary::Rsqrt => map1::<f32, f32>(shape, out, a, |x| 1.0 / x.sqrt()),
         Unary::Reciprocal => map1::<f32, f32>(shape, out, a, |x| 1.0 / x),
-        // Vectorised, within 1, 3 and 4 units in the last place.
-        Unary::Exp => vectorised(Exp::default(), shape, out, a, single),
-        Unary::Tanh => vectorised(Tanh::default(), shape, out, a, single),
-        Unary::Sigmoid => vectorised(Sigmoid::default(), shape, out, a, single),
+        Unary::Exp => vector::map1(shape, out, a, &Exp),
+        Unary::Expm1 => vector::map1(shape, out, a, &Expm1),
+        Unary::Log => vector::map1(shape, out, a, &Log),
+        Unary::Log2 => vector::map1(shape, out, a, &Log2),
+        Unary::Log10 => vector::map1(shape, out, a, &Log10),
+        Unary::Log1p => vector::map1(shape, out, a, &Log1p),
+        Unary::Sin => vector::map1(shape, out, a, &Sin),
+        Unary::Cos => vector::map1(shape, out, a, &Cos),
+        Unary::Tan => vector::map1(shape, out, a, &Tan),
+        Unary::Atan => vector::map1(shape, out, a, &Atan),
+        Unary::Tanh => vector::map1(shape, out, a, &Tanh),
+        Unary::Erf => vector::map1(shape, out, a, &Erf),
+        Unary::Sigmoid => vector::map1(shape, out, a, &Sigmoid),
         _ => map1::<f32, f32>(shape, out, a, single),
     }
-}
-
-fn vectorised(
-    function: impl SimdUnaryOp<f32> + Sync,
-    shape: &[usize],
-    out: Strided<'_>,
-    a: Strided<'_>,
-    single: fn(f32) -> f32,
-) {
-    map_stretches(
-        shape,
-        out,
-        a,
-        |from, to| {
-            // An odd function of zero keeps the sign of zero; the vectorised tanh does not.
-            for (value, &x) in function.map(from, to).iter_mut().zip(from) {
-                if x == 0.0 {
-                    *value = single(x);
-                }
-            }
-        },
-        single,
-    );
 }
 
 type Functions = (fn(f32) -> f32, fn(f64) -> f64);

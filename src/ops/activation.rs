@@ -1,12 +1,8 @@
 //! Activation functions: one pass forward, and rules made of recorded ops.
 
-use std::mem::MaybeUninit;
-
 use burn_backend::ops::{ActivationOps, FloatTensorOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use pyo3::prelude::*;
-use rten_simd::SimdUnaryOp;
-use rten_vecmath::{ApproxGelu, Silu};
 
 use super::arithmetic::{add_args, add_scalar, mul, mul_scalar, sub_args};
 use super::operand::Scalar;
@@ -17,8 +13,11 @@ use crate::autograd::{Record, grad_enabled, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::Result;
 use crate::guard;
-use crate::kernels::pointwise::{Strided, map_stretches, map1};
-use crate::kernels::{gelu, softmax};
+use crate::kernels::curves;
+use crate::kernels::memory::Elements;
+use crate::kernels::pointwise::{Strided, map1};
+use crate::kernels::softmax::{self, At, Lines};
+use crate::kernels::vector::{self, Lanes, Plain};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::wrap_dim;
@@ -27,10 +26,11 @@ fn t(x: &Tensor) -> Arg<'_> {
     Arg::Tensor(x)
 }
 
-/// A function of float64 for each element; `gpu` makes it of burn's ops.
+/// A function of each element, vectorised for float32 and of float64 for the other types; `gpu` makes it of burn's ops.
 fn float_map(
     name: &'static str,
     x: &Tensor,
+    lanes: impl Lanes<1>,
     f: impl Fn(f64) -> f64 + Sync,
     gpu: impl FnOnce(DispatchTensor) -> DispatchTensor + Send,
 ) -> Result<Tensor> {
@@ -39,10 +39,35 @@ fn float_map(
     evaluate(
         Call { name, args: [t(x)], dtypes: [dtype], out: dtype, into: None },
         |shape, out, [x]| {
-            map_as(dtype, shape, out, x, &f);
+            match dtype {
+                DType::F32 => vector::map1(shape, out, x, &lanes),
+                _ => map_as(dtype, shape, out, x, &f),
+            }
             Ok(())
         },
         |[value], _| guard::run(name, || Some(gpu(value))),
+    )
+}
+
+/// The gradient `grad` times a slope at `x` in one pass, where nobody differentiates it again; else as `recorded` says.
+pub fn slope(
+    name: &'static str,
+    grad: &Tensor,
+    x: &Tensor,
+    lanes: impl Lanes<2>,
+    recorded: impl FnOnce() -> Result<Tensor>,
+) -> Result<Tensor> {
+    let fits = |x: &Tensor| x.dtype() == DType::F32 && x.device().is_cpu();
+    if grad_enabled() || !fits(grad) || !fits(x) || grad.shape() != x.shape() {
+        return recorded();
+    }
+    evaluate(
+        Call { name, args: [t(grad), t(x)], dtypes: [DType::F32; 2], out: DType::F32, into: None },
+        |shape, out, [grad, x]| {
+            vector::map2(shape, out, grad, x, &lanes);
+            Ok(())
+        },
+        |_, _| Ok(None),
     )
 }
 
@@ -50,37 +75,9 @@ fn float_map(
 fn map_as(dtype: DType, shape: &[usize], out: Strided<'_>, x: Strided<'_>, f: &(impl Fn(f64) -> f64 + Sync)) {
     match dtype {
         DType::F64 => map1::<f64, f64>(shape, out, x, f),
-        DType::F32 => map1::<f32, f32>(shape, out, x, |x| f(f64::from(x)) as f32),
         DType::F16 => map1(shape, out, x, |x: half::f16| half::f16::from_f64(f(x.to_f64()))),
         _ => map1(shape, out, x, |x: half::bf16| half::bf16::from_f64(f(x.to_f64()))),
     }
-}
-
-/// As `float_map`, with a vectorised function for float32.
-fn fast_map(
-    name: &'static str,
-    x: &Tensor,
-    fast: impl SimdUnaryOp<f32> + Sync,
-    f: impl Fn(f64) -> f64 + Sync,
-    gpu: impl FnOnce(DispatchTensor) -> DispatchTensor + Send,
-) -> Result<Tensor> {
-    let dtype = x.dtype();
-    crate::check::kind(name, dtype, &[Kind::Float])?;
-    evaluate(
-        Call { name, args: [t(x)], dtypes: [dtype], out: dtype, into: None },
-        |shape, out, [x]| {
-            if dtype == DType::F32 {
-                let whole = |from: &[f32], to: &mut [MaybeUninit<f32>]| {
-                    fast.map(from, to);
-                };
-                map_stretches(shape, out, x, whole, |x| f(f64::from(x)) as f32);
-            } else {
-                map_as(dtype, shape, out, x, &f);
-            }
-            Ok(())
-        },
-        |[value], _| guard::run(name, || Some(gpu(value))),
-    )
 }
 
 fn times(x: &Tensor, factor: f64) -> Result<Tensor> {
@@ -104,18 +101,22 @@ fn shifted(x: DispatchTensor, by: f64) -> DispatchTensor {
     Dispatch::float_add_scalar(x, burn_std::Scalar::Float(by))
 }
 
-pub fn leaky_relu(x: &Tensor, slope: f64) -> Result<Tensor> {
+pub fn leaky_relu(x: &Tensor, slope_below: f64) -> Result<Tensor> {
+    let single = slope_below as f32;
     let out = float_map(
         "leaky_relu",
         x,
-        |x| if x > 0.0 { x } else { x * slope },
-        |x| Dispatch::leaky_relu(x, burn_std::Scalar::Float(slope)),
+        Plain(move |x: f32| if x > 0.0 { x } else { x * single }),
+        |x| if x > 0.0 { x } else { x * slope_below },
+        |x| Dispatch::leaky_relu(x, burn_std::Scalar::Float(slope_below)),
     )?;
     if let Some(record) = Record::new("LeakyReluBackward0", &[x]) {
         record.save(x).finish(&out, move |c| {
-            let grad = c.grad()?;
-            let positive = compare::gt(c.saved(0)?, Arg::from(0))?;
-            grads([Some(select(&positive, t(&grad), t(&times(&grad, slope)?))?)])
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            let lanes = Plain(move |grad: f32, x: f32| if x > 0.0 { grad } else { grad * single });
+            grads([Some(slope("leaky_relu", &grad, x, lanes, || {
+                select(&compare::gt(x, Arg::from(0))?, t(&grad), t(&times(&grad, slope_below)?))
+            })?)])
         });
     }
     Ok(out)
@@ -124,9 +125,11 @@ pub fn leaky_relu(x: &Tensor, slope: f64) -> Result<Tensor> {
 /// `scale * x` above zero, `scale * alpha * (exp(input_scale * x) - 1)` below: elu, selu and celu.
 pub fn elu(x: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
     let below = move |x: f64| scale * alpha * (input_scale * x).exp_m1();
+    let [single_below, single_scale, single_input] = [scale * alpha, scale, input_scale].map(|value| value as f32);
     let out = float_map(
         "elu",
         x,
+        curves::Elu { below: single_below, scale: single_scale, input_scale: single_input },
         |x| if x > 0.0 { scale * x } else { below(x) },
         |x| {
             let positive = scaled(Dispatch::relu(x.clone()), scale);
@@ -138,9 +141,12 @@ pub fn elu(x: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tenso
     if let Some(record) = Record::new("EluBackward0", &[x]) {
         record.save(x).finish(&out, move |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let curve = times(&unary::exp(&times(x, input_scale)?)?, scale * alpha * input_scale)?;
-            let positive = compare::gt(x, Arg::from(0))?;
-            grads([Some(select(&positive, t(&times(&grad, scale)?), t(&mul(&grad, &curve)?))?)])
+            let lanes = curves::EluSlope { below: single_below, scale: single_scale, input_scale: single_input };
+            grads([Some(slope("elu", &grad, x, lanes, || {
+                let curve = times(&unary::exp(&times(x, input_scale)?)?, scale * alpha * input_scale)?;
+                let positive = compare::gt(x, Arg::from(0))?;
+                select(&positive, t(&times(&grad, scale)?), t(&mul(&grad, &curve)?))
+            })?)])
         });
     }
     Ok(out)
@@ -158,17 +164,15 @@ fn normal_below(x: f64) -> f64 {
 
 /// `x` times the normal distribution's probability of less than `x`.
 pub fn gelu(x: &Tensor) -> Result<Tensor> {
-    let out = fast_map("gelu", x, gelu::Gelu, |x| x * normal_below(x), Dispatch::gelu)?;
+    let out = float_map("gelu", x, curves::Gelu, |x| x * normal_below(x), Dispatch::gelu)?;
     if let Some(record) = Record::new("GeluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            if x.device().is_cpu() && !grad_enabled() {
-                let slope = |x: f64| normal_below(x) + x * (x * x * -0.5).exp() * TANH_SCALE / 2.0;
-                return grads([Some(mul(&grad, &fast_map("gelu", x, gelu::Slope, slope, |x| x)?)?)]);
-            }
-            let below = times(&plus(&unary::erf(&times(x, ROOT_HALF)?)?, 1.0)?, 0.5)?;
-            let density = times(&unary::exp(&times(&unary::square(x)?, -0.5)?)?, TANH_SCALE / 2.0)?;
-            grads([Some(mul(&grad, &add_args(t(&below), t(&mul(x, &density)?))?)?)])
+            grads([Some(slope("gelu", &grad, x, curves::GeluSlope {}, || {
+                let below = times(&plus(&unary::erf(&times(x, ROOT_HALF)?)?, 1.0)?, 0.5)?;
+                let density = times(&unary::exp(&times(&unary::square(x)?, -0.5)?)?, TANH_SCALE / 2.0)?;
+                mul(&grad, &add_args(t(&below), t(&mul(x, &density)?))?)
+            })?)])
         });
     }
     Ok(out)
@@ -177,10 +181,10 @@ pub fn gelu(x: &Tensor) -> Result<Tensor> {
 /// `gelu` with a tanh in place of the normal distribution.
 pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
     let inner = |x: f64| TANH_SCALE * (x + TANH_CUBIC * x * x * x);
-    let out = fast_map(
+    let out = float_map(
         "gelu",
         x,
-        ApproxGelu {},
+        curves::GeluTanh {},
         move |x| 0.5 * x * (1.0 + inner(x).tanh()),
         |x| {
             let cube = Dispatch::float_mul(Dispatch::float_mul(x.clone(), x.clone()), x.clone());
@@ -191,13 +195,15 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
     if let Some(record) = Record::new("GeluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let square = unary::square(x)?;
-            let inner = times(&mul(x, &plus(&times(&square, TANH_CUBIC)?, 1.0)?)?, TANH_SCALE)?;
-            let tanh = unary::tanh(&inner)?;
-            let slope = times(&plus(&times(&square, 3.0 * TANH_CUBIC)?, 1.0)?, TANH_SCALE)?;
-            let bend = mul(&sub_args(Arg::from(1), t(&unary::square(&tanh)?))?, &slope)?;
-            let total = add_args(t(&plus(&tanh, 1.0)?), t(&mul(x, &bend)?))?;
-            grads([Some(mul(&grad, &times(&total, 0.5)?)?)])
+            grads([Some(slope("gelu", &grad, x, curves::GeluTanhSlope {}, || {
+                let square = unary::square(x)?;
+                let inner = times(&mul(x, &plus(&times(&square, TANH_CUBIC)?, 1.0)?)?, TANH_SCALE)?;
+                let tanh = unary::tanh(&inner)?;
+                let steep = times(&plus(&times(&square, 3.0 * TANH_CUBIC)?, 1.0)?, TANH_SCALE)?;
+                let bend = mul(&sub_args(Arg::from(1), t(&unary::square(&tanh)?))?, &steep)?;
+                let total = add_args(t(&plus(&tanh, 1.0)?), t(&mul(x, &bend)?))?;
+                mul(&grad, &times(&total, 0.5)?)
+            })?)])
         });
     }
     Ok(out)
@@ -205,14 +211,15 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
 
 pub fn silu(x: &Tensor) -> Result<Tensor> {
     let gpu = |x: DispatchTensor| Dispatch::float_mul(x.clone(), burn_math::sigmoid(x));
-    let out = fast_map("silu", x, Silu {}, |x| x / (1.0 + (-x).exp()), gpu)?;
+    let out = float_map("silu", x, curves::Silu {}, |x| x / (1.0 + (-x).exp()), gpu)?;
     if let Some(record) = Record::new("SiluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let gate = unary::sigmoid(x)?;
-            let rest = sub_args(Arg::from(1), t(&gate))?;
-            let slope = mul(&gate, &plus(&mul(x, &rest)?, 1.0)?)?;
-            grads([Some(mul(&grad, &slope)?)])
+            grads([Some(slope("silu", &grad, x, curves::SiluSlope {}, || {
+                let gate = unary::sigmoid(x)?;
+                let rest = sub_args(Arg::from(1), t(&gate))?;
+                mul(&grad, &mul(&gate, &plus(&mul(x, &rest)?, 1.0)?)?)
+            })?)])
         });
     }
     Ok(out)
@@ -221,7 +228,9 @@ pub fn silu(x: &Tensor) -> Result<Tensor> {
 /// `log(1 + exp(beta * x)) / beta`, the identity where `beta * x` is above the threshold.
 pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
     let soft = move |x: f64| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
-    let out = float_map("softplus", x, soft, |x| {
+    let (single_beta, single_threshold) = (beta as f32, threshold as f32);
+    let lanes = curves::Softplus { beta: single_beta, threshold: single_threshold };
+    let out = float_map("softplus", x, lanes, soft, |x| {
         // log(1 + exp(z)) = max(z, 0) + log(1 + exp(-|z|)) does not overflow.
         let z = scaled(x.clone(), beta);
         let tail = burn_math::log1p_exp_neg_abs(z.clone());
@@ -231,9 +240,12 @@ pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
     if let Some(record) = Record::new("SoftplusBackward0", &[x]) {
         record.save(x).finish(&out, move |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let z = times(x, beta)?;
-            let linear = compare::gt(&z, Arg::from(threshold))?;
-            grads([Some(select(&linear, t(&grad), t(&mul(&grad, &unary::sigmoid(&z)?)?))?)])
+            let lanes = curves::SoftplusSlope { beta: single_beta, threshold: single_threshold };
+            grads([Some(slope("softplus", &grad, x, lanes, || {
+                let z = times(x, beta)?;
+                let linear = compare::gt(&z, Arg::from(threshold))?;
+                select(&linear, t(&grad), t(&mul(&grad, &unary::sigmoid(&z)?)?))
+            })?)])
         });
     }
     Ok(out)
@@ -243,6 +255,7 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
     let out = float_map(
         "mish",
         x,
+        curves::Mish {},
         |x| x * x.exp().ln_1p().tanh(),
         |x| {
             let tail = burn_math::log1p_exp_neg_abs(x.clone());
@@ -253,10 +266,11 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
     if let Some(record) = Record::new("MishBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let tanh = unary::tanh(&softplus(x, 1.0, 20.0)?)?;
-            let bend = sub_args(Arg::from(1), t(&unary::square(&tanh)?))?;
-            let slope = add_args(t(&tanh), t(&mul(&mul(x, &unary::sigmoid(x)?)?, &bend)?))?;
-            grads([Some(mul(&grad, &slope)?)])
+            grads([Some(slope("mish", &grad, x, curves::MishSlope {}, || {
+                let tanh = unary::tanh(&softplus(x, 1.0, 20.0)?)?;
+                let bend = sub_args(Arg::from(1), t(&unary::square(&tanh)?))?;
+                mul(&grad, &add_args(t(&tanh), t(&mul(&mul(x, &unary::sigmoid(x)?)?, &bend)?))?)
+            })?)])
         });
     }
     Ok(out)
@@ -267,6 +281,7 @@ pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
     let out = float_map(
         "logsigmoid",
         &x.contiguous_data()?,
+        curves::LogSigmoid {},
         |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
         |x| {
             let below = Dispatch::relu(Dispatch::float_neg(x.clone()));
@@ -274,7 +289,12 @@ pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
         },
     )?;
     if let Some(record) = Record::new("LogSigmoidBackward0", &[x]) {
-        record.save(x).finish(&out, |c| grads([Some(mul(&c.grad()?, &unary::sigmoid(&unary::neg(c.saved(0)?)?)?)?)]));
+        record.save(x).finish(&out, |c| {
+            let (grad, x) = (c.grad()?, c.saved(0)?);
+            grads([Some(slope("logsigmoid", &grad, x, curves::LogSigmoidSlope {}, || {
+                mul(&grad, &unary::sigmoid(&unary::neg(x)?)?)
+            })?)])
+        });
     }
     Ok(out)
 }
@@ -284,19 +304,39 @@ fn between(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
     super::bitwise::logical_and(t(&compare::gt(x, Arg::from(low))?), t(&compare::lt(x, Arg::from(high))?))
 }
 
+/// `grad` times `factor` inside `(low, high)`, zero elsewhere.
+fn inside(name: &'static str, grad: &Tensor, x: &Tensor, low: f64, high: f64, factor: f64) -> Result<Tensor> {
+    let [single_low, single_high, single_factor] = [low, high, factor].map(|value| value as f32);
+    let lanes = Plain(move |grad: f32, x: f32| {
+        let within = (x > single_low) & (x < single_high);
+        if within { grad * single_factor } else { 0.0 }
+    });
+    slope(name, grad, x, lanes, || pass(&between(x, low, high)?, &times(grad, factor)?))
+}
+
 /// The elements clipped to a range; unlike `clamp`, gradients stop at the bounds themselves.
 pub fn hardtanh(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
     let out = super::select::clamp(&x.detached(), Some(Arg::from(low)), Some(Arg::from(high)))?;
     if let Some(record) = Record::new("HardtanhBackward0", &[x]) {
-        record.save(x).finish(&out, move |c| grads([Some(pass(&between(c.saved(0)?, low, high)?, &c.grad()?)?)]));
+        record
+            .save(x)
+            .finish(&out, move |c| grads([Some(inside("hardtanh", &c.grad()?, c.saved(0)?, low, high, 1.0)?)]));
     }
     Ok(out)
+}
+
+/// `x` within 0 and `high`; NaN stays NaN.
+#[inline(always)]
+fn clipped(x: f32, high: f32) -> f32 {
+    let x = if x < 0.0 { 0.0 } else { x };
+    if x > high { high } else { x }
 }
 
 pub fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
     let out = float_map(
         "hardsigmoid",
         x,
+        Plain(|x: f32| clipped(x + 3.0, 6.0) / 6.0),
         |x| if x.is_nan() { x } else { ((x + 3.0) / 6.0).clamp(0.0, 1.0) },
         |x| {
             let gate =
@@ -307,7 +347,7 @@ pub fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
     if let Some(record) = Record::new("HardsigmoidBackward0", &[x]) {
         record
             .save(x)
-            .finish(&out, |c| grads([Some(pass(&between(c.saved(0)?, -3.0, 3.0)?, &times(&c.grad()?, 1.0 / 6.0)?)?)]));
+            .finish(&out, |c| grads([Some(inside("hardsigmoid", &c.grad()?, c.saved(0)?, -3.0, 3.0, 1.0 / 6.0)?)]));
     }
     Ok(out)
 }
@@ -316,6 +356,7 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
     let out = float_map(
         "hardswish",
         x,
+        Plain(|x: f32| x * clipped(x + 3.0, 6.0) / 6.0),
         |x| if x.is_nan() { x } else { x * (x + 3.0).clamp(0.0, 6.0) / 6.0 },
         |x| {
             let gate =
@@ -326,9 +367,16 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
     if let Some(record) = Record::new("HardswishBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let middle = mul(&grad, &plus(&times(x, 1.0 / 3.0)?, 0.5)?)?;
-            let upper = select(&compare::ge(x, Arg::from(3))?, t(&grad), t(&middle))?;
-            grads([Some(select(&compare::le(x, Arg::from(-3))?, Arg::from(0), t(&upper))?)])
+            let lanes = Plain(|grad: f32, x: f32| {
+                let middle = grad * (x / 3.0 + 0.5);
+                let upper = if x >= 3.0 { grad } else { middle };
+                if x <= -3.0 { 0.0 } else { upper }
+            });
+            grads([Some(slope("hardswish", &grad, x, lanes, || {
+                let middle = mul(&grad, &plus(&times(x, 1.0 / 3.0)?, 0.5)?)?;
+                let upper = select(&compare::ge(x, Arg::from(3))?, t(&grad), t(&middle))?;
+                select(&compare::le(x, Arg::from(-3))?, Arg::from(0), t(&upper))
+            })?)])
         });
     }
     Ok(out)
@@ -351,7 +399,12 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
         }
     };
     let out = if x.device().is_cpu() {
-        float_map(name, x, f, |x| x)?
+        let (bound, step) = (lambda as f32, shift as f32);
+        let lanes = Plain(move |x: f32| {
+            let moved = if x > bound { x - step } else { x + step };
+            if x.abs() <= bound { 0.0 } else { moved }
+        });
+        float_map(name, x, lanes, f, |x| x)?
     } else {
         crate::check::kind(name, x.dtype(), &[Kind::Float])?;
         let inside = compare::le(&unary::abs(&x.detached())?, Arg::from(lambda))?;
@@ -367,6 +420,50 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
     Ok(out)
 }
 
+/// The lines along `dim` of a row-major tensor.
+pub fn lines_along(x: &Elements, dim: usize) -> Lines {
+    let shape = &x.geometry.shape;
+    let inner = shape.iter().skip(dim + 1).product();
+    Lines { numel: x.geometry.numel(), size: shape.get(dim).copied().unwrap_or(1), inner }
+}
+
+/// The softmax of a float32 or float64 tensor on the CPU.
+fn softmax_rows(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
+    let x = Elements::contiguous(x)?;
+    let (out, to) = Tensor::uninit_with_pointer(&x.geometry.shape, x.dtype)?;
+    let (lines, start, to) = (lines_along(&x, dim), x.geometry.offset, At(to));
+    guard::heavy("softmax", lines.numel, || {
+        // SAFETY: both are contiguous and of this dtype, and the result is fresh.
+        unsafe {
+            match x.dtype {
+                DType::F64 => softmax::softmax::<f64>(lines, At(x.at(start)), to.cast(), log),
+                _ => softmax::softmax::<f32>(lines, At(x.at(start)), to.cast(), log),
+            }
+        }
+    })?;
+    Ok(out)
+}
+
+/// The gradient of the softmax's input in one or two passes.
+fn softmax_slope(grad: &Tensor, y: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
+    let (grad, y) = (Elements::contiguous(grad)?, Elements::contiguous(y)?);
+    let (out, to) = Tensor::uninit_with_pointer(&y.geometry.shape, y.dtype)?;
+    let (lines, to) = (lines_along(&y, dim), At(to));
+    guard::heavy("softmax", lines.numel, || {
+        let (first, second) = (grad.geometry.offset, y.geometry.offset);
+        // SAFETY: all three are contiguous and of this dtype, and the result is fresh.
+        unsafe {
+            match y.dtype {
+                DType::F64 => {
+                    softmax::softmax_back::<f64>(lines, At(grad.at(first)), At(y.at(second)), to.cast(), log);
+                }
+                _ => softmax::softmax_back::<f32>(lines, At(grad.at(first)), At(y.at(second)), to.cast(), log),
+            }
+        }
+    })?;
+    Ok(out)
+}
+
 /// The softmax along `dim`, or its logarithm.
 pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     let name = if log { "log_softmax" } else { "softmax" };
@@ -375,7 +472,7 @@ pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     let out = if x.device().is_cpu() {
         let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let input = if dtype == wide { x.contiguous_data()? } else { x.converted(wide)? };
-        let out = softmax::softmax(&input, dim, log)?;
+        let out = softmax_rows(&input, dim, log)?;
         if dtype == wide { out } else { out.converted(dtype)? }
     } else {
         Tensor::compute(name, &[x], dtype, move |mut values| {
@@ -387,6 +484,9 @@ pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     if let Some(record) = Record::new(node, &[x]) {
         record.save_outputs().finish(&out, move |c| {
             let (grad, y) = (c.grad()?, c.saved(0)?);
+            if !grad_enabled() && matches!(y.dtype(), DType::F32 | DType::F64) && y.device().is_cpu() {
+                return grads([Some(softmax_slope(&grad, y, dim, log)?)]);
+            }
             let dims = if y.rank() == 0 { vec![] } else { vec![dim] };
             if log {
                 let total = reduce::sum(&grad, &dims, true)?;

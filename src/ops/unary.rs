@@ -2,6 +2,7 @@
 
 use std::f64::consts::{LN_2, LN_10, PI};
 
+use super::activation::slope;
 use super::arithmetic::{add_scalar, div_args, mul, mul_args, mul_scalar, sub_args};
 use super::burn_pointwise as burn;
 use super::compare;
@@ -12,8 +13,8 @@ use crate::autograd::{Record, grads};
 use crate::dtype::{DType, Kind, default_dtype};
 use crate::error::{self, Result};
 use crate::kernels::pointwise::map1;
-use crate::kernels::special;
 use crate::kernels::unary::{self as kernel, Unary};
+use crate::kernels::{curves, special};
 use crate::tensor::Tensor;
 
 /// Computes `op(x)` in `dtype` without recording; into `target` when one is given.
@@ -121,7 +122,7 @@ functions! {
     atan = Atan, floating, "AtanBackward0", input, |g, x| over(g, &add_scalar(&square(x)?, Scalar::Int(1))?);
     sinh = Sinh, floating, "SinhBackward0", input, |g, x| mul(g, &cosh(x)?);
     cosh = Cosh, floating, "CoshBackward0", input, |g, x| mul(g, &sinh(x)?);
-    tanh = Tanh, floating, "TanhBackward0", output, |g, y| mul(g, &one_minus_square(y)?);
+    tanh = Tanh, floating, "TanhBackward0", output, |g, y| slope("tanh", g, y, curves::TanhSlope {}, || mul(g, &one_minus_square(y)?));
     asinh = Asinh, floating, "AsinhBackward0", input, |g, x| mul(g, &rsqrt(&add_scalar(&square(x)?, Scalar::Int(1))?)?);
     acosh = Acosh, floating, "AcoshBackward0", input, |g, x| mul(g, &acosh_slope(x)?);
     atanh = Atanh, floating, "AtanhBackward0", input, |g, x| over(g, &one_minus_square(x)?);
@@ -131,8 +132,18 @@ functions! {
     lgamma = Lgamma, floating, "LgammaBackward0", input, |g, x| mul(g, &digamma(x)?);
     digamma = Digamma, floating, "DigammaBackward0", input, |g, x| mul(g, &polygamma(1, x)?);
     sinc = Sinc, floating, "SincBackward0", input, |g, x| mul(g, &sinc_slope(x)?);
-    sigmoid = Sigmoid, floating, "SigmoidBackward0", output, |g, y| mul(g, &mul(y, &sub_args(Arg::from(1), Arg::Tensor(y))?)?);
-    relu = Relu, same, "ReluBackward0", output, |g, y| select(&compare::le(y, Arg::from(0))?, Arg::from(0), Arg::Tensor(g));
+    sigmoid = Sigmoid, floating, "SigmoidBackward0", output, |g, y| sigmoid_slope(g, y);
+    relu = Relu, same, "ReluBackward0", output, |g, y| relu_slope(g, y);
+}
+
+fn sigmoid_slope(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
+    slope("sigmoid", grad, y, curves::SigmoidSlope {}, || mul(grad, &mul(y, &sub_args(Arg::from(1), Arg::Tensor(y))?)?))
+}
+
+fn relu_slope(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
+    slope("relu", grad, y, curves::ReluSlope {}, || {
+        select(&compare::le(y, Arg::from(0))?, Arg::from(0), Arg::Tensor(grad))
+    })
 }
 
 /// The absolute value; that of a complex number is real.

@@ -1,0 +1,50 @@
+//! float32 and float64 as kernels compute with them (benchmarks/bars.py: reductions, optimizers).
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::math;
+
+pub trait Real:
+    Copy
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    const LOWEST: Self;
+    fn of(number: f64) -> Self;
+    fn root(self) -> Self;
+    fn power<const FMA: bool>(self) -> Self;
+    fn logarithm(self) -> Self;
+}
+
+macro_rules! real {
+    ($($type:ty: $power:expr),+) => { $(
+        impl Real for $type {
+            const LOWEST: Self = Self::NEG_INFINITY;
+            #[inline(always)]
+            fn of(number: f64) -> Self {
+                number as Self
+            }
+            #[inline(always)]
+            fn root(self) -> Self {
+                self.sqrt()
+            }
+            #[inline(always)]
+            fn power<const FMA: bool>(self) -> Self {
+                $power(self)
+            }
+            #[inline(always)]
+            fn logarithm(self) -> Self {
+                self.ln()
+            }
+        }
+    )+ };
+}
+
+real!(f32: math::exp::<FMA>, f64: f64::exp);

@@ -1,0 +1,139 @@
+"""The vectorised functions of float32: every range of numbers, layout, width of vectors and number of threads."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyburn
+import pytest
+import torch
+
+from oracle import Case, check_op, from_torch, to_torch
+
+UNARY = ["exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "atan", "tanh", "sigmoid", "erf"]
+CURVES = [
+    *("silu", "softplus", "mish", "elu", "selu", "celu", "logsigmoid", "gelu", "leaky_relu", "hardswish"),
+    *("hardsigmoid", "hardshrink", "softshrink", "hardtanh", "relu"),
+]
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-40, -1e-40, 88.7, 89.0, -103.9, 524288.0, 524289.0, 1e10]
+
+
+def numbers():
+    """Numbers near zero, of every size, and at the edges."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**32, 20_001, dtype=np.uint32).view(np.float32)
+    parts = [rng.standard_normal(5000) * 3, rng.standard_normal(5000) * 0.01, rng.random(5000) * 200 - 100, SPECIAL]
+    return np.concatenate([*(np.asarray(part, dtype=np.float32) for part in parts), bits])
+
+
+def units(found, exact):
+    """How far apart in units of the last place, where both are finite."""
+    rounded = exact.float()
+    finite = torch.isfinite(rounded) & torch.isfinite(found)
+    assert torch.equal(torch.isnan(found), torch.isnan(rounded))
+    assert torch.equal(found[~finite & ~torch.isnan(rounded)], rounded[~finite & ~torch.isnan(rounded)])
+    spacing = torch.from_numpy(np.spacing(np.abs(rounded[finite].numpy()))).double()
+    return ((found[finite].double() - exact[finite]).abs() / spacing).max().item()
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_precision(name):
+    x = torch.from_numpy(numbers())
+    if name == "sigmoid":
+        x = x[~(x < -87)]  # torch's own answer there is 0, the exact one is not
+    found = to_torch(getattr(pyburn, name)(from_torch(x)))
+    assert units(found, getattr(torch, name)(x.double())) < 4
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_signs_of_zero(name):
+    x = torch.tensor([0.0, -0.0])
+    found, expected = to_torch(getattr(pyburn, name)(from_torch(x))), getattr(torch, name)(x)
+    assert torch.equal(torch.signbit(found), torch.signbit(expected))
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_curves(name):
+    values = np.concatenate([np.random.default_rng(1).standard_normal(1001) * 4, np.linspace(-20, 30, 400)])
+    check_op(lambda lib, x: getattr(lib.nn.functional, name)(x), Case(values, "float32"), rtol=3e-6, atol=1e-6)
+    # torch's vectorised gelu has no answer for infinity, its float64 one has.
+    edges = Case(np.array(SPECIAL), "float32") if name != "gelu" else Case(np.array(SPECIAL[4:]), "float32")
+    check_op(lambda lib, x: getattr(lib.nn.functional, name)(x), edges, grad=False)
+
+
+@pytest.mark.parametrize("name", ["gelu", "silu", "mish", "elu", "softplus", "tanh", "sigmoid"])
+def test_second_derivatives(name):
+    x = np.random.default_rng(2).standard_normal(33)
+    check_op(
+        lambda lib, x: getattr(lib.nn.functional, name)(x), Case(x, "float32"), gradgrad=True, rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("name", ["tanh", "sin", "log1p"])
+def test_layouts_agree(name):
+    x = pyburn.randn(37, 300).abs() if name == "log1p" else pyburn.randn(37, 300)
+    whole = getattr(x, name)()
+    assert pyburn.equal(getattr(x.t(), name)(), whole.t())
+    assert pyburn.equal(getattr(x[:, ::3], name)(), whole[:, ::3])
+    assert pyburn.equal(getattr(x[:, 1:], name)(), whole[:, 1:])
+    assert pyburn.equal(getattr(x[0].expand(5, 300), name)(), whole[0].expand(5, 300))
+    own = x.clone()
+    assert pyburn.equal(getattr(own, name + "_")(), whole)
+
+
+def test_threads_agree():
+    x = pyburn.randn(700, 700)
+    before = pyburn.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 2, 3):
+            pyburn.set_num_threads(threads)
+            results.append((x.tanh(), x.softmax(1), x.softmax(0)))
+    finally:
+        pyburn.set_num_threads(before)
+    for other in results[1:]:
+        assert all(pyburn.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("shape", [(3, 5, 7), (2, 130, 67), (1, 1, 1), (4, 33, 1)])
+def test_softmax(name, dim, shape):
+    x = np.random.default_rng(3).standard_normal(shape) * 5
+    check_op(lambda lib, x: getattr(x, name)(dim), x, dtypes=["float32"], rtol=4e-6, atol=4e-6)
+    check_op(lambda lib, x: getattr(x, name)(dim), x, dtypes=["float64"])
+
+
+def test_softmax_of_special_values():
+    rows = [
+        [0.0, np.inf, 1.0],
+        [np.nan, 0.0, 1.0],
+        [-np.inf, 0.0, 1.0],
+        [-np.inf, -np.inf, -np.inf],
+        [1e38, 0.0, -1e38],
+    ]
+    for dim in (0, 1):
+        check_op(lambda lib, x, dim=dim: (x.softmax(dim), x.log_softmax(dim)), Case(rows, "float32"), grad=False)
+
+
+PROGRAM = """
+import pyburn
+pyburn.manual_seed(0)
+x = pyburn.linspace(-30, 30, 1003)
+y = pyburn.linspace(0.01, 500, 1003)
+w = pyburn.ones(17, requires_grad=True)
+z = pyburn.nn.functional.layer_norm(x[:1003 // 17 * 17].reshape(-1, 17), (17,), w)
+z.square().sum().backward()
+parts = [x.sin(), x.tanh(), x.exp(), x.erf(), x.atan(), y.log(), y.log10(), x.softmax(0), w.grad]
+print(pyburn.cat([*parts, z.detach().reshape(-1)]).double().tolist())
+"""
+
+
+@pytest.mark.parametrize("width", ["128", "256"])
+def test_narrower_vectors(width):
+    environment = os.environ | {"PYBURN_VECTORS": width, "PYBURN_QUIET": "1"}
+    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=True)
+    scope = {"print": lambda value: scope.update(found=value)}
+    exec(PROGRAM, scope)
+    np.testing.assert_allclose(eval(run.stdout, {"inf": np.inf, "nan": np.nan}), scope["found"], rtol=2e-6, atol=2e-6)
