@@ -104,12 +104,12 @@ RETURNS = by_name(
         "Generator": "_default_generator clone_state manual_seed set_state",
         "Iterator[Tensor]": "__iter__",
         "None": (
-            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _pop_saved_hooks _push_saved_hooks "
-            "_set_aliased _set_function_modes _set_history _swap _watch_classes retain_grad "
+            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _fused_step _pop_saved_hooks "
+            "_push_saved_hooks _set_aliased _set_function_modes _set_history _swap _watch_classes retain_grad "
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
-        "_bool": "__bool__ __contains__ _takes_over allclose can_cast equal is_inference",
+        "_bool": "__bool__ __contains__ _alike _takes_over allclose can_cast equal is_inference",
         "_bytes": "_bytes",
         "_complex_number": "__complex__",
         "_float": "__float__",
@@ -127,10 +127,12 @@ RETURNS = by_name(
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",
         "tuple[Tensor, Tensor]": (
-            "_adaptive_max_pool _cholesky _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool _median_dim "
-            "_mode _sort _topk"
+            "_adaptive_max_pool _cholesky _class_losses _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool "
+            "_median_dim _mode _sort _topk"
         ),
-        "tuple[Tensor, Tensor, Tensor]": "_distinct _eig _eigh _ldl _lu _qr",
+        "tuple[Tensor, Tensor, Tensor]": (
+            "_distinct _eig _eigh _gru _gru_back _ldl _lstm _lstm_back _lu _normalized _qr"
+        ),
         "tuple[Tensor, Tensor, Tensor, Tensor]": "_svd",
         "tuple[Node, _int]": "_gradient_edge",
         "tuple[_float, _float]": "_histogram_range",

@@ -31,6 +31,7 @@ pub mod search;
 pub mod softmax;
 pub mod sort;
 pub mod special;
+pub mod steps;
 pub mod taps;
 pub mod types;
 pub mod unary;

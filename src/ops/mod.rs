@@ -28,6 +28,7 @@ pub mod moments;
 pub mod movement;
 pub mod operand;
 pub mod operators;
+pub mod optim;
 pub mod pointwise;
 pub mod pool;
 pub mod random;
@@ -58,6 +59,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     linalg::register(module)?;
     masked::register(module)?;
     methods::register(module)?;
+    optim::register(module)?;
     pool::register(module)?;
     random::register(module)?;
     ranges::register(module)?;

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn.ops import full_like, tensor
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_settings
 
 
 class Adagrad(Stepping):
@@ -76,6 +77,13 @@ class Adagrad(Stepping):
         for p in self.param_groups[-1]["params"]:
             self.state[p]["step"] = tensor(0.0, dtype=float32, device="cpu")
             self.state[p]["sum"] = full_like(p.detach(), self.param_groups[-1]["initial_accumulator_value"])
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        if not _core._alike([p, grad, state["sum"]]):
+            return None
+        state["step"] += 1
+        lr = float(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        return "adagrad", [state["sum"]], [float(group["weight_decay"]), float(group["eps"]), lr]
 
     def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         state["step"] += 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops import zeros_like
-from pyburn.optim.optimizer import Stepping, check_betas, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_betas, check_settings
 
 
 class Lion(Stepping):
@@ -40,6 +41,15 @@ class Lion(Stepping):
         check_settings(lr, weight_decay=weight_decay)
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay, "maximize": maximize})
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        if not state:
+            state["exp_avg"] = zeros_like(p)
+        if not _core._alike([p, grad, state["exp_avg"]]):
+            return None
+        lr, (beta1, beta2) = float(group["lr"]), group["betas"]
+        numbers = [1 - lr * float(group["weight_decay"]), 1 - float(beta1), 1 - float(beta2), lr]
+        return "lion", [state["exp_avg"]], numbers
 
     def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         if not state:

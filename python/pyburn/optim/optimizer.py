@@ -10,6 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, TypeAlias
 
+from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.autograd import enable_grad, set_grad_enabled
 from pyburn.nn._hooks import RemovableHandle
@@ -343,6 +344,10 @@ def _cast(param: Tensor, value: Any, key: Any) -> Any:
     return value
 
 
+# A native rule: its name, the running values that it changes, and its numbers.
+Native: TypeAlias = tuple[str, list[Tensor], list[float]]
+
+
 class Stepping(Optimizer):
     """An optimizer whose step treats each parameter on its own: `_update` says how."""
 
@@ -358,14 +363,33 @@ class Stepping(Optimizer):
                 loss = closure()
         with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
-                for p in group["params"]:
-                    grad = p.grad
-                    if grad is None:
-                        continue
-                    if grad.is_sparse and self._takes_sparse != "sparse":
-                        grad = self._densified(grad)
-                    self._update(p, -grad if group.get("maximize") else grad, self.state[p], group)
+                self._step_group(group)
         return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        """Nothing; parameters that have a native rule take their steps together, the others one by one."""
+        together: dict[str, tuple[list[list[Tensor]], list[list[float]]]] = {}
+        alone = bool(self.defaults.get("differentiable"))
+        for p in group["params"]:
+            grad = p.grad
+            if grad is None:
+                continue
+            if grad.is_sparse and self._takes_sparse != "sparse":
+                grad = self._densified(grad)
+            native = None if alone else self._native(p, grad, self.state[p], group)
+            if native is None:
+                self._update(p, -grad if group.get("maximize") else grad, self.state[p], group)
+            else:
+                rule, kept, numbers = native
+                tensors, settings = together.setdefault(rule, ([], []))
+                tensors.append([p, grad, *kept])
+                settings.append(numbers)
+        for rule, (tensors, settings) in together.items():
+            _core._fused_step(rule, tensors, settings, bool(group.get("maximize")))
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        """The name of the native rule for this step, its running values and its numbers; None where there is none."""
+        return None
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Nothing; the state and the settings are those of `state_dict`, also where an old torch wrote it."""

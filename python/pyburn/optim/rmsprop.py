@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_settings
 
 
 class RMSprop(Stepping):
@@ -63,7 +64,7 @@ class RMSprop(Stepping):
         }
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _begin(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         if not state:
             state["step"] = tensor(0.0, dtype=float32, device="cpu")
             state["square_avg"] = zeros_like(p)
@@ -71,6 +72,22 @@ class RMSprop(Stepping):
                 state["momentum_buffer"] = zeros_like(p)
             if group["centered"]:
                 state["grad_avg"] = zeros_like(p)
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        self._begin(p, state, group)
+        kept = [state["square_avg"]]
+        if group["momentum"] > 0:
+            kept.append(state["momentum_buffer"])
+        if group["centered"] or not _core._alike([p, grad, *kept]):
+            return None
+        state["step"] += 1
+        alpha = float(group["alpha"])
+        settings = (group["weight_decay"], alpha, 1 - alpha, group["eps"], group["lr"], group["momentum"])
+        rule = "rmsprop momentum" if group["momentum"] > 0 else "rmsprop"
+        return rule, kept, [float(setting) for setting in settings]
+
+    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        self._begin(p, state, group)
         lr, alpha = float(group["lr"]), group["alpha"]
         state["step"] += 1
         if group["weight_decay"] != 0:

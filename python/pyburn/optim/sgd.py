@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_settings
 
 
 class SGD(Stepping):
@@ -64,6 +65,19 @@ class SGD(Stepping):
             "fused": fused,
         }
         super().__init__(params, defaults)
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        lr, decay, momentum = float(group["lr"]), float(group["weight_decay"]), group["momentum"]
+        buffer = state.get("momentum_buffer")
+        if momentum == 0:
+            if not _core._alike([p, grad]):
+                return None
+            self.state.pop(p, None)
+            return "sgd", [], [decay, lr]
+        if buffer is None or not _core._alike([p, grad, buffer]):
+            return None
+        numbers = [decay, lr, float(momentum), 1.0 - group["dampening"], float(group["nesterov"])]
+        return "momentum", [buffer], numbers
 
     def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         if group["weight_decay"] != 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, float32, float64
 from pyburn.autograd import no_grad
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.ops import stack, tensor
@@ -13,6 +13,13 @@ from pyburn.ops import stack, tensor
 
 def _listed(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
+def _norm_of(x: Tensor, norm_type: float) -> Tensor:
+    """The norm of all elements, in one pass where they are of a wide float type."""
+    if x.dtype in (float32, float64) and x.device.type == "cpu" and not x.is_sparse and x.numel() > 0:
+        return x._norm(norm_type, None, False)
+    return vector_norm(x, norm_type)
 
 
 def get_total_norm(
@@ -34,7 +41,7 @@ def get_total_norm(
         >>> pyburn.nn.utils.get_total_norm([pyburn.tensor([3.0]), pyburn.tensor([4.0])])
         tensor(5.)
     """
-    norms = [vector_norm(t.detach(), norm_type) for t in _listed(tensors)]
+    norms = [_norm_of(t.detach(), norm_type) for t in _listed(tensors)]
     if not norms:
         return tensor(0.0)
     total = vector_norm(stack([norm.to(norms[0].device) for norm in norms]), norm_type)
@@ -60,6 +67,8 @@ def clip_grads_with_norm_(
         tensor([1.0000])
     """
     factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+    if factor.device.type == "cpu" and factor.item() == 1.0:
+        return
     with no_grad():
         for parameter in _listed(parameters):
             if parameter.grad is not None:
