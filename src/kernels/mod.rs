@@ -20,6 +20,7 @@ pub mod ldl;
 pub mod lines;
 pub mod math;
 pub mod memory;
+pub mod norm;
 pub mod number;
 pub mod pointwise;
 pub mod real;

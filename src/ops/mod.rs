@@ -26,6 +26,7 @@ pub mod masked;
 pub mod methods;
 pub mod moments;
 pub mod movement;
+pub mod norm;
 pub mod operand;
 pub mod operators;
 pub mod optim;

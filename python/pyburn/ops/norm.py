@@ -53,6 +53,18 @@ def _standard(x: Tensor, dims: Sequence[int], eps: float) -> Tensor:
     return centred * (centred.square().mean(dims, keepdim=True) + eps).rsqrt()
 
 
+def _native(x: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether the CPU's kernels take `x` and its parameters: they are compiled for float32 and float64."""
+    if x.device.type != "cpu" or x.dtype not in (float32, _core.float64) or x.numel() == 0:
+        return False
+    return all(one is None or (one.is_floating_point() and one.device.type == "cpu") for one in parameters)
+
+
+def _as(x: Tensor, parameter: Tensor | None) -> Tensor | None:
+    """The parameter in the dtype of `x`."""
+    return parameter if parameter is None or parameter.dtype == x.dtype else parameter.to(x.dtype)
+
+
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -98,6 +110,8 @@ def batch_norm(
         _check("batch_norm", name, tensor, [channels])
     shape = [1, channels] + [1] * (input.dim() - 2)
     x = _laid(_wide(input))
+    if _takes_channels(x, training, running_mean, running_var, weight, bias):
+        return _batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps).to(input.dtype)
     if training:
         dims = [0, *range(2, input.dim())]
         centred = x - x.mean(dims, keepdim=True)
@@ -112,6 +126,38 @@ def batch_norm(
         centred = x - running_mean.reshape(shape)
         variance = running_var.reshape(shape)
     return _affine(centred * (variance + eps).rsqrt(), weight, bias, shape).to(input.dtype)
+
+
+def _takes_channels(x: Tensor, training: bool, mean: Tensor | None, var: Tensor | None, *affine: Tensor | None) -> bool:
+    """Whether the kernel for channels is the faster one: each has several neighbours in memory."""
+    known = [one for one in (mean, var) if one is not None]
+    if not _native(x, *known, *affine) or not x.is_contiguous() or math.prod(x.shape[2:]) < 8:
+        return False
+    return training or (len(known) == 2 and not any(one.requires_grad for one in known))
+
+
+def _batch_norm(
+    x: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """:func:`batch_norm` by the kernel for channels."""
+    samples, channels, size = x.shape[0], x.shape[1], math.prod(x.shape[2:])
+    weight, bias = _as(x, weight), _as(x, bias)
+    given = None
+    if not training and running_mean is not None and running_var is not None:
+        given = (running_mean.detach().to(x.dtype), running_var.detach().to(x.dtype))
+    result, mean, variance = x._normalized("batch", [samples, channels, 1, size], weight, bias, given, eps)
+    if training and running_mean is not None and running_var is not None:
+        count = samples * size
+        _update(running_mean, mean, momentum)
+        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+    return result
 
 
 def _update(running: Tensor, value: Tensor, momentum: float) -> None:
@@ -154,6 +200,9 @@ def instance_norm(
         variances = (seen - means).square().sum(dims) / max(count - 1, 1)
         _update(running_mean, means.reshape(means.shape[:2]).mean(0), momentum)
         _update(running_var, variances.mean(0), momentum)
+    if _native(x, weight, bias):
+        sizes = [x.shape[0], channels, 1, math.prod(x.shape[2:])]
+        return x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
     shape = [1, channels] + [1] * len(dims)
     return _affine(_standard(x, dims, eps), weight, bias, shape).to(input.dtype)
 
@@ -191,6 +240,10 @@ def layer_norm(
         _check("layer_norm", name, tensor, normalized_shape)
     # Row-major, as torch's result is.
     x = _wide(input).contiguous()
+    if _native(x, weight, bias):
+        size = math.prod(normalized_shape)
+        sizes = [x.numel() // size, 1, 1, size]
+        return x._normalized("layer", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
     return _affine(_standard(x, dims, eps), weight, bias, list(normalized_shape)).to(input.dtype)
 
 
@@ -240,8 +293,13 @@ def group_norm(
         raise RuntimeError(f"group_norm: Expected number of channels and HxW to be greater than 0, got {input.shape}")
     for name, tensor in (("weight", weight), ("bias", bias)):
         _check("group_norm", name, tensor, [channels])
+    wide = _wide(input)
+    if _native(wide, weight, bias) and math.prod(input.shape[2:]) >= 8:
+        x = wide.contiguous()
+        sizes = [batch, num_groups, channels // num_groups, math.prod(input.shape[2:])]
+        return x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
     per_group = input.numel() // max(batch * num_groups, 1)
-    grouped = _wide(input).reshape(batch, num_groups, per_group)
+    grouped = wide.reshape(batch, num_groups, per_group)
     x = _standard(grouped, [2], eps).reshape(input.shape)
     return laid_as(_affine(x, weight, bias, [1, channels] + [1] * (input.dim() - 2)).to(input.dtype), input)
 

@@ -1,0 +1,474 @@
+//! Normalization of rows and of channels, forward and backward (benchmarks/bars.py: reductions).
+//!
+//! Sums are taken in a fixed number of lanes and in a fixed order of rows, so they do not depend on the threads.
+
+use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::real::Real;
+use super::vector::{Task, dispatch};
+
+const LANES: usize = 32;
+/// Rows whose sums for the parameters are kept together, at least.
+const ROWS: usize = 16;
+/// Groups of rows, at most.
+const GROUPS: usize = 32;
+
+/// Memory that tasks write to, each its own part.
+#[derive(Clone, Copy)]
+pub struct Out<T>(pub *mut T);
+// SAFETY: tasks write to parts of their own, and the owner outlives them.
+unsafe impl<T> Send for Out<T> {}
+// SAFETY: as for Send.
+unsafe impl<T> Sync for Out<T> {}
+
+impl<T> Out<T> {
+    /// # Safety
+    /// The part lies inside the memory, and no other task uses it.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn part(&self, start: usize, length: usize) -> &mut [T] {
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(start), length) }
+    }
+}
+
+#[inline(always)]
+fn folded<T: Real>(lanes: [T; LANES], rest: T) -> T {
+    let mut lanes = lanes;
+    let mut width = LANES / 2;
+    while width > 0 {
+        for k in 0..width {
+            lanes[k] = lanes[k] + lanes[k + width];
+        }
+        width /= 2;
+    }
+    lanes[0] + rest
+}
+
+#[inline(always)]
+fn sum<T: Real>(x: &[T], f: impl Fn(T) -> T) -> T {
+    let mut lanes = [T::of(0.0); LANES];
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for chunk in chunks {
+        for k in 0..LANES {
+            lanes[k] = lanes[k] + f(chunk[k]);
+        }
+    }
+    folded(lanes, rest.iter().fold(T::of(0.0), |sum, &x| sum + f(x)))
+}
+
+/// The sums of `f(a, b)` and `g(a, b)`.
+#[inline(always)]
+fn sums<T: Real>(a: &[T], b: &[T], f: impl Fn(T, T) -> (T, T)) -> (T, T) {
+    let zero = T::of(0.0);
+    let (mut first, mut second) = ([zero; LANES], [zero; LANES]);
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..LANES {
+            let (left, right) = f(a[k], b[k]);
+            first[k] = first[k] + left;
+            second[k] = second[k] + right;
+        }
+    }
+    let mut rest = (zero, zero);
+    for (&a, &b) in a_rest.iter().zip(b_rest) {
+        let (left, right) = f(a, b);
+        rest = (rest.0 + left, rest.1 + right);
+    }
+    (folded(first, rest.0), folded(second, rest.1))
+}
+
+/// The mean, and the mean square of the distance from it.
+#[inline(always)]
+fn moments<T: Real>(x: &[T]) -> (T, T) {
+    let count = T::of(x.len() as f64);
+    let mean = sum(x, |x| x) / count;
+    (mean, sum(x, |x| (x - mean) * (x - mean)) / count)
+}
+
+fn spread(count: usize, each: usize, task: &(dyn Fn(usize) + Sync)) {
+    if count * each < PARALLEL_ABOVE {
+        (0..count).for_each(task);
+    } else {
+        spread_over(count, (PARALLEL_ABOVE / 8 / each.max(1)).max(1), task);
+    }
+}
+
+/// Rows of `size` elements, with a factor and a summand for each column.
+pub struct Rows<'a, T> {
+    pub x: &'a [T],
+    pub size: usize,
+    pub weight: Option<&'a [T]>,
+    pub bias: Option<&'a [T]>,
+    pub epsilon: f64,
+}
+
+struct RowForward<'a, T> {
+    x: &'a [T],
+    out: &'a mut [T],
+    weight: Option<&'a [T]>,
+    bias: Option<&'a [T]>,
+    epsilon: T,
+    found: &'a mut [T; 2],
+}
+
+impl<T: Real> Task for RowForward<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (mean, variance) = moments(self.x);
+        *self.found = [mean, variance];
+        let inverse = T::of(1.0) / (variance + self.epsilon).root();
+        let normal = |x: T| (x - mean) * inverse;
+        match (self.weight, self.bias) {
+            (Some(weight), Some(bias)) => {
+                for (((out, &x), &weight), &bias) in self.out.iter_mut().zip(self.x).zip(weight).zip(bias) {
+                    *out = normal(x) * weight + bias;
+                }
+            }
+            (Some(weight), None) => {
+                for ((out, &x), &weight) in self.out.iter_mut().zip(self.x).zip(weight) {
+                    *out = normal(x) * weight;
+                }
+            }
+            (None, Some(bias)) => {
+                for ((out, &x), &bias) in self.out.iter_mut().zip(self.x).zip(bias) {
+                    *out = normal(x) + bias;
+                }
+            }
+            (None, None) => {
+                for (out, &x) in self.out.iter_mut().zip(self.x) {
+                    *out = normal(x);
+                }
+            }
+        }
+    }
+}
+
+/// Normalizes rows into `out`; writes each row's mean and variance.
+///
+/// # Safety
+/// `out` has room for all elements, `mean` and `variance` for all rows, and nobody else uses them.
+pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Out<T>, mean: Out<T>, variance: Out<T>) {
+    spread(rows.x.len() / rows.size.max(1), rows.size, &|row| {
+        let start = row * rows.size;
+        let mut found = [T::of(0.0); 2];
+        // SAFETY: rows are apart, and inside by the caller's promise.
+        let part = unsafe { out.part(start, rows.size) };
+        dispatch(RowForward {
+            x: &rows.x[start..start + rows.size],
+            out: part,
+            weight: rows.weight,
+            bias: rows.bias,
+            epsilon: T::of(rows.epsilon),
+            found: &mut found,
+        });
+        // SAFETY: as above.
+        unsafe {
+            mean.part(row, 1)[0] = found[0];
+            variance.part(row, 1)[0] = found[1];
+        }
+    });
+}
+
+struct RowBackward<'a, T> {
+    x: &'a [T],
+    grad: &'a [T],
+    weight: Option<&'a [T]>,
+    mean: T,
+    inverse: T,
+    dx: Option<&'a mut [T]>,
+    scratch: &'a mut [T],
+    dweight: &'a mut [T],
+    dbias: &'a mut [T],
+}
+
+impl<T: Real> Task for RowBackward<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (mean, inverse) = (self.mean, self.inverse);
+        let columns = self.dweight.iter_mut().zip(self.dbias.iter_mut());
+        for ((&x, &grad), (dweight, dbias)) in self.x.iter().zip(self.grad).zip(columns) {
+            *dweight = *dweight + grad * ((x - mean) * inverse);
+            *dbias = *dbias + grad;
+        }
+        let Some(dx) = self.dx else { return };
+        let grad: &[T] = match self.weight {
+            Some(weight) => {
+                for ((slot, &grad), &weight) in self.scratch.iter_mut().zip(self.grad).zip(weight) {
+                    *slot = grad * weight;
+                }
+                self.scratch
+            }
+            None => self.grad,
+        };
+        let count = T::of(self.x.len() as f64);
+        let (plain, along) = sums(grad, self.x, |grad, x| (grad, grad * ((x - mean) * inverse)));
+        let (plain, along) = (plain / count, along / count);
+        for ((slot, &x), &grad) in dx.iter_mut().zip(self.x).zip(grad) {
+            *slot = (grad - plain - (x - mean) * inverse * along) * inverse;
+        }
+    }
+}
+
+/// What the backward pass of rows is asked for.
+pub struct RowGrads<'a, T> {
+    pub grad: &'a [T],
+    pub mean: &'a [T],
+    pub variance: &'a [T],
+    pub dx: Option<Out<T>>,
+}
+
+/// The gradients of `x` (into `dx`), weight and bias.
+///
+/// # Safety
+/// `dx` has room for all elements, and nobody else uses it.
+pub unsafe fn rows_backward<T: Real>(rows: &Rows<'_, T>, asked: &RowGrads<'_, T>) -> (Vec<T>, Vec<T>) {
+    let (size, zero) = (rows.size, T::of(0.0));
+    let count = rows.x.len() / size.max(1);
+    let each = count.div_ceil(GROUPS).max(ROWS);
+    let groups = count.div_ceil(each);
+    let mut partial = vec![zero; groups * size * 2];
+    let place = Out(partial.as_mut_ptr());
+    spread(groups, each * size, &|group| {
+        // SAFETY: groups are apart.
+        let (dweight, dbias) = unsafe { place.part(group * size * 2, size * 2) }.split_at_mut(size);
+        let mut scratch = vec![zero; if rows.weight.is_some() { size } else { 0 }];
+        for row in group * each..count.min((group + 1) * each) {
+            let range = row * size..(row + 1) * size;
+            dispatch(RowBackward {
+                x: &rows.x[range.clone()],
+                grad: &asked.grad[range],
+                weight: rows.weight,
+                mean: asked.mean[row],
+                inverse: T::of(1.0) / (asked.variance[row] + T::of(rows.epsilon)).root(),
+                // SAFETY: rows are apart, and inside by the caller's promise.
+                dx: asked.dx.as_ref().map(|dx| unsafe { dx.part(row * size, size) }),
+                scratch: &mut scratch,
+                dweight: &mut *dweight,
+                dbias: &mut *dbias,
+            });
+        }
+    });
+    let mut total = vec![zero; size * 2];
+    for part in partial.chunks_exact(size.max(1) * 2) {
+        for (slot, &value) in total.iter_mut().zip(part) {
+            *slot = *slot + value;
+        }
+    }
+    let dbias = total.split_off(size);
+    (total, dbias)
+}
+
+/// A tensor (N, C, S) whose channels are normalized together in groups of `together`, for each sample on its own or,
+/// where `across`, over all samples.
+#[derive(Clone, Copy)]
+pub struct Channels<'a, T> {
+    pub x: &'a [T],
+    pub samples: usize,
+    pub channels: usize,
+    pub size: usize,
+    pub together: usize,
+    pub across: bool,
+    pub weight: Option<&'a [T]>,
+    pub bias: Option<&'a [T]>,
+    pub epsilon: f64,
+}
+
+impl<T: Real> Channels<'_, T> {
+    fn slabs(&self) -> usize {
+        self.samples * self.channels
+    }
+
+    /// How many means there are.
+    pub fn statistics(&self) -> usize {
+        if self.across { self.channels } else { self.slabs() / self.together.max(1) }
+    }
+
+    /// Whose statistic a slab, one channel of one sample, belongs to.
+    fn owner(&self, slab: usize) -> usize {
+        if self.across { slab % self.channels } else { slab / self.together.max(1) }
+    }
+
+    /// Sums over the slabs of each statistic.
+    fn owned(&self, mut add: impl FnMut(usize, usize)) {
+        (0..self.slabs()).for_each(|slab| add(self.owner(slab), slab));
+    }
+
+    fn range(&self, slab: usize) -> std::ops::Range<usize> {
+        slab * self.size..(slab + 1) * self.size
+    }
+
+    fn weight_of(&self, slab: usize) -> f64
+    where
+        f64: From<T>,
+    {
+        self.weight.map_or(1.0, |weight| f64::from(weight[slab % self.channels]))
+    }
+}
+
+struct SlabMoments<'a, T> {
+    x: &'a [T],
+    found: &'a mut [T],
+}
+
+impl<T: Real> Task for SlabMoments<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (mean, variance) = moments(self.x);
+        self.found[0] = mean;
+        self.found[1] = variance;
+    }
+}
+
+/// The mean and variance of each statistic.
+pub fn channel_moments<T: Real>(at: &Channels<'_, T>) -> (Vec<T>, Vec<T>)
+where
+    f64: From<T>,
+{
+    let mut found = vec![T::of(0.0); at.slabs() * 2];
+    let place = Out(found.as_mut_ptr());
+    spread(at.slabs(), at.size, &|slab| {
+        // SAFETY: slabs are apart.
+        let found = unsafe { place.part(slab * 2, 2) };
+        dispatch(SlabMoments { x: &at.x[at.range(slab)], found });
+    });
+    let parts = (at.slabs() / at.statistics().max(1)).max(1) as f64;
+    let (mut mean, mut variance) = (vec![0.0; at.statistics()], vec![0.0; at.statistics()]);
+    at.owned(|owner, slab| mean[owner] += f64::from(found[slab * 2]) / parts);
+    at.owned(|owner, slab| {
+        let apart = f64::from(found[slab * 2]) - mean[owner];
+        variance[owner] += (f64::from(found[slab * 2 + 1]) + apart * apart) / parts;
+    });
+    let narrow = |values: Vec<f64>| values.into_iter().map(T::of).collect();
+    (narrow(mean), narrow(variance))
+}
+
+struct Affine<'a, T> {
+    x: &'a [T],
+    out: &'a mut [T],
+    mean: T,
+    factor: T,
+    bias: T,
+}
+
+impl<T: Real> Task for Affine<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (out, &x) in self.out.iter_mut().zip(self.x) {
+            *out = (x - self.mean) * self.factor + self.bias;
+        }
+    }
+}
+
+/// Normalizes with the given statistics into `out`.
+///
+/// # Safety
+/// `out` has room for all elements, and nobody else uses it.
+pub unsafe fn channels_forward<T: Real>(at: &Channels<'_, T>, mean: &[T], variance: &[T], out: Out<T>) {
+    spread(at.slabs(), at.size, &|slab| {
+        let (owner, channel) = (at.owner(slab), slab % at.channels);
+        let inverse = T::of(1.0) / (variance[owner] + T::of(at.epsilon)).root();
+        dispatch(Affine {
+            x: &at.x[at.range(slab)],
+            // SAFETY: slabs are apart, and inside by the caller's promise.
+            out: unsafe { out.part(slab * at.size, at.size) },
+            mean: mean[owner],
+            factor: at.weight.map_or(inverse, |weight| inverse * weight[channel]),
+            bias: at.bias.map_or(T::of(0.0), |bias| bias[channel]),
+        });
+    });
+}
+
+struct SlabSums<'a, T> {
+    x: &'a [T],
+    grad: &'a [T],
+    mean: T,
+    found: &'a mut [T],
+}
+
+impl<T: Real> Task for SlabSums<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mean = self.mean;
+        let (plain, along) = sums(self.grad, self.x, |grad, x| (grad, grad * (x - mean)));
+        self.found[0] = plain;
+        self.found[1] = along;
+    }
+}
+
+struct SlabGrad<'a, T> {
+    x: &'a [T],
+    grad: &'a [T],
+    out: &'a mut [T],
+    mean: T,
+    factors: [T; 3],
+}
+
+impl<T: Real> Task for SlabGrad<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let [direct, along, plain] = self.factors;
+        for ((out, &x), &grad) in self.out.iter_mut().zip(self.x).zip(self.grad) {
+            *out = grad * direct + (x - self.mean) * along + plain;
+        }
+    }
+}
+
+/// What the backward pass of channels is asked for.
+pub struct ChannelGrads<'a, T> {
+    pub grad: &'a [T],
+    pub mean: &'a [T],
+    pub variance: &'a [T],
+    /// Whether the statistics were given and not taken from `x`.
+    pub fixed: bool,
+    pub dx: Option<Out<T>>,
+}
+
+/// The gradients of `x` (into `dx`), weight and bias.
+///
+/// # Safety
+/// `dx` has room for all elements, and nobody else uses it.
+pub unsafe fn channels_backward<T: Real>(at: &Channels<'_, T>, asked: &ChannelGrads<'_, T>) -> (Vec<T>, Vec<T>)
+where
+    f64: From<T>,
+{
+    let mut found = vec![T::of(0.0); at.slabs() * 2];
+    let place = Out(found.as_mut_ptr());
+    spread(at.slabs(), at.size, &|slab| {
+        dispatch(SlabSums {
+            x: &at.x[at.range(slab)],
+            grad: &asked.grad[at.range(slab)],
+            mean: asked.mean[at.owner(slab)],
+            // SAFETY: slabs are apart.
+            found: unsafe { place.part(slab * 2, 2) },
+        });
+    });
+    let inverse: Vec<f64> =
+        asked.variance.iter().map(|&variance| 1.0 / (f64::from(variance) + at.epsilon).sqrt()).collect();
+    let (mut dweight, mut dbias) = (vec![0.0; at.channels], vec![0.0; at.channels]);
+    let (mut plain, mut along) = (vec![0.0; at.statistics()], vec![0.0; at.statistics()]);
+    at.owned(|owner, slab| {
+        let (sum, moment) = (f64::from(found[slab * 2]), f64::from(found[slab * 2 + 1]) * inverse[owner]);
+        dbias[slab % at.channels] += sum;
+        dweight[slab % at.channels] += moment;
+        plain[owner] += sum * at.weight_of(slab);
+        along[owner] += moment * at.weight_of(slab);
+    });
+    if let Some(dx) = &asked.dx {
+        let count = if asked.fixed { f64::INFINITY } else { (at.x.len() / at.statistics().max(1)) as f64 };
+        spread(at.slabs(), at.size, &|slab| {
+            let owner = at.owner(slab);
+            let scale = inverse[owner];
+            let factors =
+                [scale * at.weight_of(slab), -scale * scale * along[owner] / count, -scale * plain[owner] / count];
+            dispatch(SlabGrad {
+                x: &at.x[at.range(slab)],
+                grad: &asked.grad[at.range(slab)],
+                // SAFETY: slabs are apart, and inside by the caller's promise.
+                out: unsafe { dx.part(slab * at.size, at.size) },
+                mean: asked.mean[owner],
+                factors: factors.map(T::of),
+            });
+        });
+    }
+    let narrow = |values: Vec<f64>| values.into_iter().map(T::of).collect();
+    (narrow(dweight), narrow(dbias))
+}

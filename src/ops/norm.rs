@@ -1,0 +1,313 @@
+//! Layer, group and batch normalization: one node each, with kernels both ways on the CPU.
+
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+use super::arithmetic::{add_scalar, mul, sub};
+use super::operand::Scalar;
+use super::{movement, reduce, unary};
+use crate::autograd::{Context, Grads, Record, grad_enabled};
+use crate::dtype::DType;
+use crate::error::{self, Result};
+use crate::guard;
+use crate::kernels::memory::Elements;
+use crate::kernels::norm::{
+    ChannelGrads, Channels, Out, RowGrads, Rows, channel_moments, channels_backward, channels_forward, rows_backward,
+    rows_forward,
+};
+use crate::kernels::real::Real;
+use crate::tensor::Tensor;
+use crate::tensor::class::PyTensor;
+
+/// What is normalized together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// Each row, with parameters for each column.
+    Layer,
+    /// Channels of one sample in groups.
+    Group,
+    /// Each channel of all samples.
+    Batch,
+}
+
+/// The input as (samples, groups, channels of a group, elements).
+#[derive(Clone, Copy)]
+struct Plan {
+    over: Over,
+    sizes: [usize; 4],
+    epsilon: f64,
+    /// Whether mean and variance were given.
+    fixed: bool,
+}
+
+impl Plan {
+    /// The dimensions of the four that a mean is taken over.
+    fn dims(&self) -> &'static [usize] {
+        match self.over {
+            Over::Layer => &[3],
+            Over::Group => &[2, 3],
+            Over::Batch => &[0, 2, 3],
+        }
+    }
+
+    /// The parameters' shape beside the four dimensions, and the dimensions that it broadcasts over.
+    fn parameters(&self) -> ([usize; 4], &'static [usize]) {
+        let [_, groups, channels, size] = self.sizes;
+        match self.over {
+            Over::Layer => ([1, 1, 1, size], &[0, 1, 2]),
+            _ => ([1, groups, channels, 1], &[0, 3]),
+        }
+    }
+
+    fn statistics(&self) -> [usize; 4] {
+        let [samples, groups, ..] = self.sizes;
+        match self.over {
+            Over::Batch => [1, groups, 1, 1],
+            _ => [samples, groups, 1, 1],
+        }
+    }
+
+    fn node(&self) -> &'static str {
+        match self.over {
+            Over::Layer => "NativeLayerNormBackward0",
+            Over::Group => "NativeGroupNormBackward0",
+            Over::Batch => "NativeBatchNormBackward0",
+        }
+    }
+}
+
+/// The tensors of one call in row-major memory.
+struct Held {
+    x: Elements,
+    weight: Option<Elements>,
+    bias: Option<Elements>,
+}
+
+impl Held {
+    fn new(x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Result<Self> {
+        let open = |tensor: Option<&Tensor>| tensor.map(Elements::contiguous).transpose();
+        Ok(Self { x: Elements::contiguous(x)?, weight: open(weight)?, bias: open(bias)? })
+    }
+
+    /// # Safety
+    /// The tensors hold `T`.
+    unsafe fn rows<T>(&self, plan: Plan) -> Rows<'_, T> {
+        // SAFETY: the caller's; all three are contiguous.
+        unsafe {
+            Rows {
+                x: self.x.slice(),
+                size: plan.sizes[3],
+                weight: self.weight.as_ref().map(|weight| weight.slice()),
+                bias: self.bias.as_ref().map(|bias| bias.slice()),
+                epsilon: plan.epsilon,
+            }
+        }
+    }
+
+    /// # Safety
+    /// As `rows`.
+    unsafe fn channels<T>(&self, plan: Plan) -> Channels<'_, T> {
+        let [samples, groups, together, size] = plan.sizes;
+        // SAFETY: as above.
+        let rows = unsafe { self.rows(plan) };
+        Channels {
+            x: rows.x,
+            samples,
+            channels: groups * together,
+            size,
+            together,
+            across: plan.over == Over::Batch,
+            weight: rows.weight,
+            bias: rows.bias,
+            epsilon: plan.epsilon,
+        }
+    }
+}
+
+fn stored<T: Real>(values: &[T], shape: &[usize], dtype: DType) -> Result<Tensor> {
+    let (out, pointer) = Tensor::uninit_with_pointer(shape, dtype)?;
+    // SAFETY: the memory is fresh and has room for as many values, of `T`, as the shape has elements.
+    unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), pointer.cast::<T>(), values.len().min(out.numel())) };
+    Ok(out)
+}
+
+fn forward<T: Real>(plan: Plan, held: &Held, given: Option<[Tensor; 2]>) -> Result<[Tensor; 3]>
+where
+    f64: From<T>,
+{
+    let dtype = held.x.dtype;
+    let (out, pointer) = Tensor::uninit_with_pointer(&held.x.geometry.shape, dtype)?;
+    let target = Out(pointer.cast::<T>());
+    let work = out.numel();
+    if plan.over == Over::Layer {
+        let count = plan.sizes[0];
+        let (mean, mean_at) = Tensor::uninit_with_pointer(&[count], dtype)?;
+        let (variance, variance_at) = Tensor::uninit_with_pointer(&[count], dtype)?;
+        let places = (Out(mean_at.cast::<T>()), Out(variance_at.cast::<T>()));
+        // SAFETY: the results are fresh, and `plan` describes `x`.
+        guard::heavy("layer_norm", work, || unsafe {
+            let (mean, variance) = places;
+            rows_forward(&held.rows::<T>(plan), target, mean, variance);
+        })?;
+        return Ok([out, mean, variance]);
+    }
+    // SAFETY: the tensors hold `T`.
+    let at = unsafe { held.channels::<T>(plan) };
+    let statistics = at.statistics();
+    if let Some([mean, variance]) = given {
+        let opened = (Elements::contiguous(&mean)?, Elements::contiguous(&variance)?);
+        // SAFETY: as above; the given tensors are of the same dtype, one value per statistic.
+        guard::heavy("batch_norm", work, || unsafe {
+            channels_forward(&at, opened.0.slice(), opened.1.slice(), target);
+        })?;
+        return Ok([out, mean, variance]);
+    }
+    let (mean, variance) = guard::heavy("group_norm", work, || {
+        let (mean, variance) = channel_moments(&at);
+        // SAFETY: the result is fresh.
+        unsafe { channels_forward(&at, &mean, &variance, target) };
+        (mean, variance)
+    })?;
+    Ok([out, stored(&mean, &[statistics], dtype)?, stored(&variance, &[statistics], dtype)?])
+}
+
+/// The gradients of input, weight and bias by kernels.
+fn backward<T: Real>(plan: Plan, held: &Held, grad: &Tensor, stats: [&Tensor; 2], wanted: bool) -> Result<[Tensor; 3]>
+where
+    f64: From<T>,
+{
+    let dtype = held.x.dtype;
+    let grad = Elements::contiguous(grad)?;
+    let (mean, variance) = (Elements::contiguous(stats[0])?, Elements::contiguous(stats[1])?);
+    let shape: &[usize] = if wanted { &held.x.geometry.shape } else { &[0] };
+    let (out, pointer) = Tensor::uninit_with_pointer(shape, dtype)?;
+    let target = wanted.then_some(Out(pointer.cast::<T>()));
+    let (dweight, dbias) = guard::heavy("norm", held.x.geometry.numel(), || {
+        // SAFETY: the result is fresh, `plan` describes `x`, and all tensors hold `T` in row-major order.
+        unsafe {
+            let (grad, mean, variance) = (grad.slice::<T>(), mean.slice::<T>(), variance.slice::<T>());
+            if plan.over == Over::Layer {
+                return rows_backward(&held.rows::<T>(plan), &RowGrads { grad, mean, variance, dx: target });
+            }
+            let asked = ChannelGrads { grad, mean, variance, fixed: plan.fixed, dx: target };
+            channels_backward(&held.channels::<T>(plan), &asked)
+        }
+    })?;
+    let count = dweight.len();
+    Ok([out, stored(&dweight, &[count], dtype)?, stored(&dbias, &[count], dtype)?])
+}
+
+/// The same gradients of recorded ops, for those who differentiate them again.
+fn recorded(
+    plan: Plan,
+    x: &Tensor,
+    weight: Option<&Tensor>,
+    grad: &Tensor,
+    stats: [&Tensor; 2],
+) -> Result<[Tensor; 3]> {
+    let (dims, (shape, spread)) = (plan.dims(), plan.parameters());
+    let (whole, grad) = (movement::reshape(x, &plan.sizes)?, movement::reshape(grad, &plan.sizes)?);
+    let (apart, variance) = if plan.fixed {
+        let [mean, variance] = stats.map(|value| movement::reshape(value, &plan.statistics()));
+        (sub(&whole, &mean?)?, variance?)
+    } else {
+        let apart = sub(&whole, &reduce::mean(&whole, dims, true)?)?;
+        let variance = reduce::mean(&unary::square(&apart)?, dims, true)?;
+        (apart, variance)
+    };
+    let inverse = unary::rsqrt(&add_scalar(&variance, Scalar::Float(plan.epsilon))?)?;
+    let normal = mul(&apart, &inverse)?;
+    let scaled = match weight {
+        Some(weight) => mul(&grad, &movement::reshape(weight, &shape)?)?,
+        None => grad.clone(),
+    };
+    let dx = if plan.fixed {
+        mul(&scaled, &inverse)?
+    } else {
+        let along = mul(&normal, &reduce::mean(&mul(&scaled, &normal)?, dims, true)?)?;
+        mul(&inverse, &sub(&sub(&scaled, &reduce::mean(&scaled, dims, true)?)?, &along)?)?
+    };
+    let dweight = reduce::sum(&mul(&grad, &normal)?, spread, false)?;
+    Ok([movement::reshape(&dx, &x.shape())?, dweight, reduce::sum(&grad, spread, false)?])
+}
+
+/// The gradients in the order of the inputs: of `x`, then of the weight and the bias where there are such.
+fn rule(c: &Context<'_>, plan: Plan, given: [bool; 2], shape: &[usize]) -> Result<Grads> {
+    let (grad, x) = (c.grad()?, c.saved(0)?);
+    let stats = [c.saved(1)?, c.saved(2)?];
+    let weight = if given[0] { Some(c.saved(3)?) } else { None };
+    let [dx, dweight, dbias] = if grad_enabled() {
+        recorded(plan, x, weight, &grad, stats)?
+    } else {
+        let held = Held::new(x, weight, None)?;
+        match x.dtype() {
+            DType::F64 => backward::<f64>(plan, &held, &grad, stats, c.needs(0))?,
+            _ => backward::<f32>(plan, &held, &grad, stats, c.needs(0))?,
+        }
+    };
+    let mut grads = Grads::new();
+    grads.push(c.needs(0).then_some(dx));
+    for (index, value) in [dweight, dbias].into_iter().enumerate() {
+        if given[index] {
+            let place = grads.len();
+            grads.push(c.when(place, || movement::reshape(&value, shape))?);
+        }
+    }
+    Ok(grads)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// This contiguous float tensor normalized, with the means and variances that were used. `sizes` are those of
+    /// samples, groups, channels of a group and elements; `given` are statistics that are not taken from the tensor.
+    #[pyo3(signature = (over, sizes, weight, bias, given, eps))]
+    fn _normalized(
+        &self,
+        over: &str,
+        sizes: [usize; 4],
+        weight: Option<Tensor>,
+        bias: Option<Tensor>,
+        given: Option<(Tensor, Tensor)>,
+        eps: f64,
+    ) -> Result<(Tensor, Tensor, Tensor)> {
+        let x = &self.tensor;
+        let over = match over {
+            "layer" => Over::Layer,
+            "group" => Over::Group,
+            _ => Over::Batch,
+        };
+        let plan = Plan { over, sizes, epsilon: eps, fixed: given.is_some() };
+        check(plan, x, [weight.as_ref(), bias.as_ref()], given.as_ref())?;
+        let held = Held::new(x, weight.as_ref(), bias.as_ref())?;
+        let given = given.map(|(mean, variance)| [mean, variance]);
+        let [out, mean, variance] = match x.dtype() {
+            DType::F64 => forward::<f64>(plan, &held, given)?,
+            _ => forward::<f32>(plan, &held, given)?,
+        };
+        let inputs: SmallVec<[&Tensor; 3]> = [Some(x), weight.as_ref(), bias.as_ref()].into_iter().flatten().collect();
+        if let Some(record) = Record::new(plan.node(), &inputs) {
+            let record = record.save(x).save(&mean).save(&variance);
+            let record = weight.iter().fold(record, |record, weight| record.save(weight));
+            let given = [weight.is_some(), bias.is_some()];
+            let shape = weight.as_ref().or(bias.as_ref()).map(Tensor::shape).unwrap_or_default();
+            record.finish(&out, move |c| rule(c, plan, given, &shape));
+        }
+        Ok((out, mean, variance))
+    }
+}
+
+/// Refuses what the kernels would read past the end of.
+fn check(plan: Plan, x: &Tensor, parameters: [Option<&Tensor>; 2], given: Option<&(Tensor, Tensor)>) -> Result<()> {
+    let count = plan.parameters().0.iter().product::<usize>();
+    let statistics = plan.statistics().iter().product::<usize>();
+    let numel = plan.sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
+    let alike = |tensor: &Tensor, numel: usize| tensor.dtype() == x.dtype() && tensor.numel() == numel;
+    let fits = numel == Some(x.numel())
+        && matches!(x.dtype(), DType::F32 | DType::F64)
+        && (plan.over != Over::Layer || plan.sizes[1] * plan.sizes[2] == 1)
+        && (plan.over != Over::Batch || plan.sizes[2] == 1)
+        && (plan.over == Over::Batch || given.is_none())
+        && parameters.into_iter().flatten().all(|tensor| alike(tensor, count))
+        && given.is_none_or(|(mean, variance)| alike(mean, statistics) && alike(variance, statistics));
+    if fits { Ok(()) } else { error::runtime("_normalized: the sizes or dtypes of the tensors do not fit") }
+}
