@@ -9,6 +9,7 @@ pub mod conv;
 pub mod copy;
 pub mod curves;
 pub mod element;
+pub mod entropy;
 pub mod extreme;
 pub mod factor;
 pub mod fft;

@@ -22,6 +22,7 @@ pub mod indexing;
 pub mod inplace;
 pub mod joining;
 pub mod linalg;
+pub mod loss;
 pub mod masked;
 pub mod methods;
 pub mod moments;

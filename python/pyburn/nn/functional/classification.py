@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyburn._core import DTypeError, Tensor, int64, uint8
+from pyburn._core import DTypeError, Tensor, float32, float64, int64, uint8
 from pyburn._core import bool as _bool
 from pyburn.autograd import Function
 from pyburn.nn.functional._reduce import reduced, reduction_of
@@ -47,6 +47,8 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if input.dim() == 1 else 1
+    if label_smoothing == 0.0 and _takes_classes(input, target, weight):
+        return _class_losses(input, target, weight, ignore_index, how, class_dim)
     log_probs = input.log_softmax(class_dim)
     if target.is_floating_point():
         if ignore_index >= 0:
@@ -61,6 +63,23 @@ def cross_entropy(
         return loss
     smooth = _smoothing_loss(log_probs, target, weight, ignore_index, how, class_dim)
     return (1 - label_smoothing) * loss + label_smoothing / input.shape[class_dim] * smooth
+
+
+def _takes_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> bool:
+    """Whether the CPU's kernel takes these scores and classes."""
+    if weight is not None and (weight.requires_grad or weight.device.type != "cpu"):
+        return False
+    fits = input.dtype in (float32, float64) and target.dtype == int64 and input.dim() > 0 and input.numel() > 0
+    return fits and input.device.type == target.device.type == "cpu"
+
+
+def _class_losses(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, how: str, class_dim: int
+) -> Tensor:
+    """The losses by one pass over the scores, without the matrix of log-probabilities."""
+    _check_shapes(input, target, weight, class_dim)
+    losses, counted = input._class_losses(target, class_dim, weight, ignore_index)
+    return losses.sum() / counted.sum() if how == "mean" else reduced(losses, how)
 
 
 def _soft_cross_entropy(
@@ -140,6 +159,15 @@ def nll_loss(
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None, class_dim: int, ignore_index: int) -> None:
+    _check_shapes(input, target, weight, class_dim)
+    classes = input.shape[class_dim]
+    labels = target.cpu()  # one transfer from a GPU instead of five kernels and the same transfer
+    wrong = ((labels < 0) | (labels >= classes)) & (labels != ignore_index)
+    if bool(wrong.any()):
+        raise IndexError(f"Target {int(labels[wrong].reshape(-1)[0])} is out of bounds.")
+
+
+def _check_shapes(input: Tensor, target: Tensor, weight: Tensor | None, class_dim: int) -> None:
     if input.dim() == 0:
         raise ValueError("nll_loss: input has no dimensions but needs one for the classes: (C) or (N, C).")
     expected = [size for d, size in enumerate(input.shape) if d != class_dim]
@@ -155,10 +183,6 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None, class_d
         )
     if weight is not None and weight.dtype != input.dtype:
         raise RuntimeError(f"nll_loss: expected scalar type {input.dtype} but found {weight.dtype} for weight.")
-    labels = target.cpu()  # one transfer from a GPU instead of five kernels and the same transfer
-    wrong = ((labels < 0) | (labels >= classes)) & (labels != ignore_index)
-    if bool(wrong.any()):
-        raise IndexError(f"Target {int(labels[wrong].reshape(-1)[0])} is out of bounds.")
 
 
 class _BinaryCrossEntropy(Function):

@@ -1,0 +1,171 @@
+//! Losses that are one native call.
+
+use pyo3::prelude::*;
+
+use super::activation::{lines_along, softmax};
+use super::arithmetic::{mul, sub};
+use super::movement;
+use crate::autograd::{Record, grad_enabled, grads};
+use crate::dtype::DType;
+use crate::error::{self, Result};
+use crate::guard;
+use crate::kernels::entropy::{self, Scores};
+use crate::kernels::memory::Elements;
+use crate::kernels::real::Real;
+use crate::kernels::softmax::At;
+use crate::tensor::Tensor;
+use crate::tensor::class::PyTensor;
+
+/// The classes with 0 for what is ignored, and how much each line counts.
+fn counted(
+    x: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    ignored: i64,
+    size: usize,
+) -> Result<(Tensor, Tensor)> {
+    let target = Elements::contiguous(target)?;
+    let shape = target.geometry.shape.clone();
+    let (classes, classes_at) = Tensor::uninit_with_pointer(&shape, DType::I64)?;
+    let mut factors = vec![0.0; target.geometry.numel()];
+    let weights: Option<Vec<f64>> = weight.map(values).transpose()?;
+    // SAFETY: the targets are contiguous int64.
+    for (line, &class) in unsafe { target.slice::<i64>() }.iter().enumerate() {
+        let inside = (0..size as i64).contains(&class);
+        if !inside && class != ignored {
+            return error::index(format!("Target {class} is out of bounds."));
+        }
+        if class != ignored {
+            factors[line] = weights.as_ref().map_or(1.0, |weights| weights[class as usize]);
+        }
+        // SAFETY: as many elements as targets.
+        unsafe { classes_at.cast::<i64>().add(line).write(if class == ignored { 0 } else { class }) };
+    }
+    let factors = stored(&factors, &shape, x.dtype())?;
+    Ok((classes, factors))
+}
+
+/// The numbers of a float tensor.
+fn values(tensor: &Tensor) -> Result<Vec<f64>> {
+    let wide = tensor.converted(DType::F64)?;
+    let wide = Elements::contiguous(&wide)?;
+    // SAFETY: contiguous float64.
+    Ok(unsafe { wide.slice::<f64>() }.to_vec())
+}
+
+fn stored(values: &[f64], shape: &[usize], dtype: DType) -> Result<Tensor> {
+    let (out, to) = Tensor::uninit_with_pointer(shape, DType::F64)?;
+    // SAFETY: the memory is fresh and has room for as many elements as the shape.
+    unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), to.cast::<f64>(), values.len().min(out.numel())) };
+    if dtype == DType::F64 { Ok(out) } else { out.converted(dtype) }
+}
+
+/// The tensors of one call in row-major memory.
+struct Held {
+    scores: Elements,
+    classes: Elements,
+    factors: Elements,
+    dim: usize,
+}
+
+impl Held {
+    fn new(x: &Tensor, classes: &Tensor, factors: &Tensor, dim: usize) -> Result<Self> {
+        Ok(Self {
+            scores: Elements::contiguous(x)?,
+            classes: Elements::contiguous(classes)?,
+            factors: Elements::contiguous(factors)?,
+            dim,
+        })
+    }
+
+    fn scores<T: Real>(&self) -> Scores<T> {
+        Scores {
+            lines: lines_along(&self.scores, self.dim),
+            scores: At(self.scores.at(self.scores.geometry.offset)),
+            classes: At(self.classes.at(self.classes.geometry.offset)),
+            factors: At(self.factors.at(self.factors.geometry.offset)),
+        }
+    }
+}
+
+fn losses<T: Real>(held: &Held) -> Result<(Tensor, Tensor)> {
+    let dtype = held.scores.dtype;
+    let shape = held.classes.geometry.shape.clone();
+    let (out, out_at) = Tensor::uninit_with_pointer(&shape, dtype)?;
+    let (norms, norms_at) = Tensor::uninit_with_pointer(&[2 * out.numel()], dtype)?;
+    let (scores, to, rest) = (held.scores::<T>(), At(out_at.cast::<T>()), At(norms_at.cast::<T>()));
+    // SAFETY: all tensors are contiguous and of `T`, classes were checked, and the results are fresh.
+    guard::heavy("cross_entropy", scores.lines.numel, move || unsafe { entropy::losses(scores, to, rest) })?;
+    Ok((out, norms))
+}
+
+fn slopes<T: Real>(held: &Held, grad: &Tensor, norms: &Tensor) -> Result<Tensor> {
+    let (grad, norms) = (Elements::contiguous(grad)?, Elements::contiguous(norms)?);
+    let (out, to) = Tensor::uninit_with_pointer(&held.scores.geometry.shape, held.scores.dtype)?;
+    let (scores, to) = (held.scores::<T>(), At(to.cast::<T>()));
+    let places = (At(grad.at::<T>(grad.geometry.offset)), At(norms.at::<T>(norms.geometry.offset)));
+    // SAFETY: as in `losses`.
+    guard::heavy("cross_entropy", scores.lines.numel, move || unsafe {
+        let (grad, norms) = places;
+        entropy::slopes(scores, grad, norms, to);
+    })?;
+    Ok(out)
+}
+
+/// The same gradient of recorded ops.
+fn recorded(x: &Tensor, classes: &Tensor, factors: &Tensor, grad: &Tensor, dim: usize) -> Result<Tensor> {
+    let mut shape = classes.shape();
+    shape.insert(dim, 1);
+    let scale = movement::reshape(&mul(grad, factors)?, &shape)?;
+    let index = movement::reshape(classes, &shape)?;
+    let truth = super::indexing::scatter(
+        &super::creation::zeros(&x.shape(), x.dtype(), x.device())?,
+        dim,
+        &index,
+        &super::operand::Operand::Scalar(super::operand::Scalar::Float(1.0)),
+    )?;
+    mul(&sub(&softmax(x, dim, false)?, &truth)?, &scale)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// `-log_softmax` of these scores along `dim` at the classes, times the classes' weights, and the weights; both are 0
+    /// for the class `ignored`.
+    #[pyo3(signature = (target, dim, weight, ignored))]
+    fn _class_losses(
+        &self,
+        target: Tensor,
+        dim: usize,
+        weight: Option<Tensor>,
+        ignored: i64,
+    ) -> Result<(Tensor, Tensor)> {
+        let x = &self.tensor;
+        let mut shape = x.shape();
+        let size = if dim < shape.len() { shape.remove(dim) } else { 0 };
+        let weighs = weight.as_ref().is_none_or(|weight| weight.numel() == size);
+        let fits = matches!(x.dtype(), DType::F32 | DType::F64) && target.dtype() == DType::I64 && weighs;
+        if !fits || target.shape() != shape || x.numel() == 0 {
+            return error::runtime("_class_losses: the shapes or dtypes of the tensors do not fit");
+        }
+        let (classes, factors) = counted(x, &target, weight.as_ref(), ignored, size)?;
+        let held = Held::new(x, &classes, &factors, dim)?;
+        let (out, norms) = match x.dtype() {
+            DType::F64 => losses::<f64>(&held)?,
+            _ => losses::<f32>(&held)?,
+        };
+        if let Some(record) = Record::new("NllLossBackward0", &[x]) {
+            record.save(x).save(&classes).save(&factors).save(&norms).finish(&out, move |c| {
+                let (grad, x, classes, factors) = (c.grad()?, c.saved(0)?, c.saved(1)?, c.saved(2)?);
+                if grad_enabled() {
+                    return grads([Some(recorded(x, classes, factors, &grad, dim)?)]);
+                }
+                let held = Held::new(x, classes, factors, dim)?;
+                grads([Some(match x.dtype() {
+                    DType::F64 => slopes::<f64>(&held, &grad, c.saved(3)?)?,
+                    _ => slopes::<f32>(&held, &grad, c.saved(3)?)?,
+                })])
+            });
+        }
+        Ok((out, factors))
+    }
+}
