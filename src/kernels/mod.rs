@@ -25,6 +25,7 @@ pub mod norm;
 pub mod number;
 pub mod pointwise;
 pub mod real;
+pub mod recurrent;
 pub mod reduce;
 pub mod reducers;
 pub mod reflect;

@@ -37,6 +37,7 @@ pub mod random;
 pub mod ranges;
 pub mod reduce;
 pub mod resize;
+pub mod rnn;
 pub mod rows;
 pub mod scatter_reduce;
 pub mod search;
@@ -66,5 +67,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     random::register(module)?;
     ranges::register(module)?;
     resize::register(module)?;
+    rnn::register(module)?;
     Ok(())
 }

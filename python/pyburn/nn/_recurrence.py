@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyburn._core import Tensor, is_grad_enabled
+from pyburn import _core
+from pyburn._core import Tensor, float32, is_grad_enabled
 from pyburn.autograd import Function, grad
 from pyburn.nn.functional.dropout import dropout
 from pyburn.nn.functional.linear import linear
@@ -203,6 +204,94 @@ def _run(
     return cat([outputs[time] for time in times]), last
 
 
+class _WholeLstm(Function):
+    """One direction of an LSTM layer whose sequences are all equally long, in one native call each way."""
+
+    @staticmethod
+    def forward(ctx: Any, reverse: bool, given: Tensor, weight: Tensor, *first: Tensor) -> tuple[Tensor, ...]:
+        outputs, cells, gates = _core._lstm(given, weight, *first, reverse)
+        ctx.reverse = reverse
+        ctx.save_for_backward(given, weight, *first, outputs, cells, gates)
+        return outputs, *_last(reverse, first[0].shape[0], outputs, cells)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
+        given, weight, hidden, cell, outputs, cells, gates = ctx.saved_tensors
+        if is_grad_enabled():
+            sizes = [hidden.shape[0]] * (given.shape[0] // hidden.shape[0])
+            found = _recorded("LSTM", sizes, ctx.reverse, (given, weight, None, None), (hidden, cell), grads)
+            return (None, found[0], found[1], *found[4:])
+        back = _core._lstm_back(gates, weight, cell, cells, (grads[0], grads[1], grads[2]), ctx.reverse)
+        before = _before(ctx.reverse, hidden, outputs)
+        return (None, back[0], back[0].t() @ before, *back[1:])
+
+
+class _WholeGru(Function):
+    """One direction of a GRU layer whose sequences are all equally long, in one native call each way."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, reverse: bool, given: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor
+    ) -> tuple[Tensor, ...]:
+        outputs, gates, own = _core._gru(given, _own(given, bias), weight, first, reverse)
+        ctx.reverse = reverse
+        ctx.save_for_backward(given, weight, bias, first, outputs, gates, own)
+        return outputs, *_last(reverse, first.shape[0], outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
+        given, weight, bias, first, outputs, gates, own = ctx.saved_tensors
+        if is_grad_enabled():
+            sizes = [first.shape[0]] * (given.shape[0] // first.shape[0])
+            found = _recorded("GRU", sizes, ctx.reverse, (given, weight, bias, None), (first,), grads)
+            return (None, *found[:3], found[4])
+        to_given, to_own, to_first = _core._gru_back(
+            gates, own, weight, first, outputs, (grads[0], grads[1]), ctx.reverse
+        )
+        to_bias = None if bias is None else to_own.sum(0)
+        return None, to_given, to_own.t() @ _before(ctx.reverse, first, outputs), to_bias, to_first
+
+
+def _own(given: Tensor, bias: Tensor | None) -> Tensor:
+    """What the projections of the state are added to."""
+    return given.new_zeros(given.shape) if bias is None else bias.expand(given.shape)
+
+
+def _last(reverse: bool, batch: int, *states: Tensor) -> list[Tensor]:
+    """The states of the time that came last."""
+    return [(state[:batch] if reverse else state[-batch:]).clone() for state in states]
+
+
+def _before(reverse: bool, first: Tensor, states: Tensor) -> Tensor:
+    """The state before each time."""
+    batch = first.shape[0]
+    return cat([states[batch:], first]) if reverse else cat([first, states[:-batch]])
+
+
+def _is_whole(mode: str, sizes: list[int], tensors: Sequence[Tensor | None]) -> bool:
+    """Whether the native sequences take these: equally long, float32, on the CPU, and without a projection."""
+    if mode not in ("LSTM", "GRU") or tensors[3] is not None or sizes[0] != sizes[-1] or sizes[0] == 0:
+        return False
+    return all(t is None or (t.dtype == float32 and t.device.type == "cpu" and t.numel() > 0) for t in tensors)
+
+
+def _run_whole(mode: str, reverse: bool, tensors: Sequence[Any]) -> tuple[Tensor, State]:
+    """All hidden states and the last state, by the native sequences."""
+    given, weight, bias, _, *first = tensors
+    recorded = is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+    if mode == "LSTM":
+        if recorded:
+            output, *last = _WholeLstm.apply(reverse, given, weight, *first)
+            return output, tuple(last)
+        output, cells, _ = _core._lstm(given, weight, *first, reverse)
+        return output, tuple(_last(reverse, first[0].shape[0], output, cells))
+    if recorded:
+        output, *last = _WholeGru.apply(reverse, given, weight, bias, *first)
+        return output, tuple(last)
+    output = _core._gru(given, _own(given, bias), weight, first[0], reverse)[0]
+    return output, tuple(_last(reverse, first[0].shape[0], output))
+
+
 class _Recurrence(Function):
     """One direction of one layer, with the gradient of the weights in one product over all times."""
 
@@ -271,6 +360,8 @@ def run_direction(
         bias, other = (bias if other is None or bias is None else bias + other), None
     given = linear(data, weight, bias)
     tensors = (given, recurrent, other, projection, *state)
+    if _is_whole(mode, sizes, tensors):
+        return _run_whole(mode, reverse, tensors)
     if is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         output, *last = _Recurrence.apply(mode, sizes, reverse, *tensors)
         return output, tuple(last)

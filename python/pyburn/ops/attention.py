@@ -55,8 +55,8 @@ def scaled_dot_product_attention(
     if hidden is not None:
         scores = scores.masked_fill(hidden, -math.inf)
     weights = scores.softmax(-1)
-    if hidden is not None or attn_mask is not None:
-        # A query that may see nothing gets zeros, not NaN.
+    if attn_mask is not None:
+        # A query that may see nothing gets zeros, not NaN; a causal one sees the first key at least.
         weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
     if dropout_p > 0.0:
         keep = weights.detach().new_empty(weights.shape).bernoulli_(1.0 - dropout_p)
