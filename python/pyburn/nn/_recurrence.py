@@ -209,7 +209,7 @@ class _WholeLstm(Function):
 
     @staticmethod
     def forward(ctx: Any, reverse: bool, given: Tensor, weight: Tensor, *first: Tensor) -> tuple[Tensor, ...]:
-        outputs, cells, gates = _core._lstm(given, weight, *first, reverse)
+        outputs, cells, gates = _core._lstm(given, weight, first[0], first[1], reverse)
         ctx.reverse = reverse
         ctx.save_for_backward(given, weight, *first, outputs, cells, gates)
         return outputs, *_last(reverse, first[0].shape[0], outputs, cells)
@@ -283,7 +283,7 @@ def _run_whole(mode: str, reverse: bool, tensors: Sequence[Any]) -> tuple[Tensor
         if recorded:
             output, *last = _WholeLstm.apply(reverse, given, weight, *first)
             return output, tuple(last)
-        output, cells, _ = _core._lstm(given, weight, *first, reverse)
+        output, cells, _ = _core._lstm(given, weight, first[0], first[1], reverse)
         return output, tuple(_last(reverse, first[0].shape[0], output, cells))
     if recorded:
         output, *last = _WholeGru.apply(reverse, given, weight, bias, *first)
