@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pyburn._core import Tensor, float64
 from pyburn._typeinfo import finfo
 from pyburn.autograd import Function, no_grad
-from pyburn.ops import empty_like, ones_like, randn, where
+from pyburn.ops import empty, empty_like, ones_like, randn, tensor, where
+
+# Above this many, samples are drawn all at once instead of one by one as torch draws them.
+_MANY = 1 << 16
 
 
 def _draw(concentration: Tensor) -> Tensor:
-    """Samples by Marsaglia and Tsang's rejection (2000); those that are refused are drawn anew."""
+    """Samples by Marsaglia and Tsang's rejection (2000), in torch's order on the CPU unless they are very many."""
+    if concentration.device.type != "cpu" or concentration.numel() > _MANY:
+        return _draw_together(concentration)
+    number = empty(1, dtype=float64)
+    samples = [_draw_one(alpha, number) for alpha in concentration.reshape(-1).tolist()]
+    return tensor(samples, dtype=float64).reshape(concentration.shape)
+
+
+def _draw_one(alpha: float, number: Tensor) -> float:
+    scale = 1.0
+    if alpha == 0 or math.isnan(alpha):
+        return alpha
+    if alpha < 1:
+        # A shape below 1 is raised by one, and the sample multiplied by a power of a uniform number.
+        scale = (1.0 - number.uniform_().item()) ** (1.0 / alpha)
+        alpha += 1.0
+    d = alpha - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        y = 0.0
+        while y <= 0.0:
+            x = number.normal_().item()
+            y = 1.0 + c * x
+        v = y * y * y
+        u = 1.0 - number.uniform_().item()
+        if u < 1.0 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
+            return scale * d * v
+
+
+def _draw_together(concentration: Tensor) -> Tensor:
+    """Samples of all elements at once; those that are refused are drawn anew."""
     small = concentration < 1
-    # A shape below 1 is raised by one, and the sample multiplied by a power of a uniform number.
     alpha = where(small, concentration + 1, concentration)
     d = alpha - 1.0 / 3.0
     c = 1.0 / (9.0 * d).sqrt()
