@@ -44,4 +44,5 @@ def test_memory_is_shared_with_its_tensor(lib):
     assert x.tolist() == [0, 0, 0, 0] and sum(copy) > 0
     with pytest.raises(RuntimeError, match="slices are only supported"):
         x.storage()[1:3]
+    assert x.untyped_storage().__sizeof__() >= 16 and x.storage().__sizeof__() >= 16
     assert lib.UntypedStorage([1, 2]).tolist() == [1, 2] and len(lib.UntypedStorage(3)) == 3

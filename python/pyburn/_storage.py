@@ -129,6 +129,9 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self.size()
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and type(other) is type(self) and self.data_ptr() == other.data_ptr()
 

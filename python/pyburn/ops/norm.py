@@ -202,7 +202,8 @@ def instance_norm(
         _update(running_var, variances.mean(0), momentum)
     if _native(x, weight, bias):
         sizes = [x.shape[0], channels, 1, math.prod(x.shape[2:])]
-        return x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
+        output = x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
+        return laid_as(output, input)
     shape = [1, channels] + [1] * len(dims)
     return _affine(_standard(x, dims, eps), weight, bias, shape).to(input.dtype)
 
@@ -297,7 +298,8 @@ def group_norm(
     if _native(wide, weight, bias) and math.prod(input.shape[2:]) >= 8:
         x = wide.contiguous()
         sizes = [batch, num_groups, channels // num_groups, math.prod(input.shape[2:])]
-        return x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
+        output = x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
+        return laid_as(output, input)
     per_group = input.numel() // max(batch * num_groups, 1)
     grouped = wide.reshape(batch, num_groups, per_group)
     x = _standard(grouped, [2], eps).reshape(input.shape)
