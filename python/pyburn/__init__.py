@@ -140,6 +140,7 @@ if _typing.TYPE_CHECKING:
         storage as storage,
         testing as testing,
         torch_version as torch_version,
+        train as train,
         types as types,
         version as version,
         xpu as xpu,
@@ -234,6 +235,7 @@ if _typing.TYPE_CHECKING:
         rnn_tanh_cell as rnn_tanh_cell,
         triplet_margin_loss as triplet_margin_loss,
     )
+    from pyburn.nn.summary import summary as summary
     from pyburn.nn.utils.weight_norm import (
         norm_except_dim as norm_except_dim,
     )
@@ -422,6 +424,7 @@ _LAZY_NAMES = {
     "sparse_coo_tensor": "sparse",
     "sparse_csr_tensor": "sparse",
     "spmm": "sparse",
+    "summary": "nn.summary",
     "sym_float": "_symbols",
     "sym_int": "_symbols",
     "sym_ite": "_symbols",

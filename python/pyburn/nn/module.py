@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import importlib
 from collections import OrderedDict
 from collections.abc import Callable
 from types import FunctionType
@@ -317,6 +319,9 @@ class Module(State):
             members = self.__dict__.get(kind)
             if members is not None and name in members:
                 return members[name]
+        # Not a method: models written for torch name layers so, and a method would hide them.
+        if name == "summary" and "_modules" in self.__dict__:
+            return functools.partial(importlib.import_module("pyburn.nn.summary").summary, self)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
