@@ -254,6 +254,10 @@ if _typing.TYPE_CHECKING:
         igammac as igammac,
         mvlgamma as mvlgamma,
     )
+    from pyburn._C import (
+        PyTorchFileReader as PyTorchFileReader,
+        PyTorchFileWriter as PyTorchFileWriter,
+    )
     from pyburn._checks import TensorType as TensorType
     from pyburn._utils import _assert as _assert
     from pyburn._checks import _assert_async as _assert_async
