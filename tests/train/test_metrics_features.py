@@ -1,0 +1,111 @@
+"""Distances in features, against torchmetrics and the formulas of the papers in numpy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyburn
+import pytest
+import scipy.linalg
+import torch
+from pyburn import nn
+from pyburn.train import metrics
+
+from .metric_checks import agree, check_splits, ours
+
+
+def pictures(seed=0, samples=24, offset=0.0):
+    rng = np.random.default_rng(seed)
+    target = rng.normal(offset, 1, (samples, 2, 6, 6))
+    return (target + rng.normal(0.3, 0.7, target.shape)).astype(np.float32), target.astype(np.float32)
+
+
+def flat(images):
+    return images[:, :, ::3, ::2].flatten(1)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_fid(offset):
+    output, target = pictures(samples=60, offset=offset)
+    first, second = (np.asarray(flat(torch.tensor(array)), np.float64) for array in (output, target))
+    root = scipy.linalg.sqrtm(np.cov(first.T) @ np.cov(second.T)).real
+    expected = np.sum((first.mean(0) - second.mean(0)) ** 2) + np.trace(np.cov(first.T) + np.cov(second.T) - 2 * root)
+    agree(check_splits(lambda: metrics.FID(flat), ours(output), ours(target)), expected, 1e-5)
+
+
+def test_fid_of_too_few_images():
+    one = pyburn.rand(1, 1, 2, 2)
+    assert math.isnan(metrics.FID(lambda images: images.flatten(1))(one, one))
+    few = metrics.FID(lambda images: images.flatten(1))
+    few.update(pyburn.rand(3, 2, 4, 4), pyburn.rand(3, 2, 4, 4))  # fewer than features: the covariance is singular
+    assert math.isfinite(few.compute())
+
+
+def layers(images):
+    return [images, images[:, :1, ::2, ::2] ** 2 - images[:, 1:, ::2, ::2]]
+
+
+def lpips(output, target, weights):
+    total = 0
+    for index, (a, b) in enumerate(zip(layers(output), layers(target))):
+        a, b = (x / (np.sqrt((x**2).sum(1, keepdims=True)) + 1e-10) for x in (a, b))
+        total = total + ((a - b) ** 2 * np.reshape(weights[index], (1, -1, 1, 1))).sum(1).mean((1, 2))
+    return total.mean()
+
+
+def test_lpips():
+    output, target = pictures()
+    wide = output.astype(np.float64), target.astype(np.float64)
+    agree(check_splits(lambda: metrics.LPIPS(layers), ours(output), ours(target)), lpips(*wide, [[1, 1], [1]]), 1e-5)
+    weights = [[0.2, 0.7], [1.5]]
+    make = lambda: metrics.LPIPS(layers, weights=[pyburn.tensor(weights[0]), weights[1]])  # noqa: E731
+    agree(check_splits(make, ours(output), ours(target)), lpips(*wide, weights), 1e-5)
+
+
+def dists(output, target, alpha, beta):
+    total, weight = 0, 0
+    for index, (a, b) in enumerate(zip(layers(output), layers(target))):
+        axes = (2, 3)
+        mean_a, mean_b = a.mean(axes), b.mean(axes)
+        shared = (a * b).mean(axes) - mean_a * mean_b
+        texture = (2 * mean_a * mean_b + 1e-6) / (mean_a**2 + mean_b**2 + 1e-6)
+        structure = (2 * shared + 1e-6) / (a.var(axes) + b.var(axes) + 1e-6)
+        total = total + (texture * alpha[index]).sum(1) + (structure * beta[index]).sum(1)
+        weight += np.sum(alpha[index]) + np.sum(beta[index])
+    return (1 - total / weight).mean()
+
+
+def test_dists():
+    output, target = pictures()
+    wide = output.astype(np.float64), target.astype(np.float64)
+    ones = [[1, 1], [1]]
+    agree(check_splits(lambda: metrics.DISTS(layers), ours(output), ours(target)), dists(*wide, ones, ones), 1e-4)
+    alpha, beta = [[0.2, 0.7], [1.5]], [[0.1, 0.4], [0.3]]
+    make = lambda: metrics.DISTS(layers, alpha, beta)  # noqa: E731
+    agree(check_splits(make, ours(output), ours(target)), dists(*wide, alpha, beta), 1e-4)
+
+
+def test_networks_are_asked_as_in_evaluation():
+    network = nn.Sequential(nn.Conv2d(2, 3, 3), nn.Dropout(0.5), nn.BatchNorm2d(3))
+    image = ours(pictures(samples=3)[0])
+    before = network[2].running_mean.clone()
+    assert metrics.LPIPS(network)(image, image) == 0.0
+    assert network.training and network[2].training
+    assert bool((network[2].running_mean == before).all())
+
+
+def test_wrong_inputs_say_what_to_do():
+    image = pyburn.rand(2, 2, 4, 4)
+    with pytest.raises(pyburn.ShapeError, match=r"fid: the network gave \[2, 2, 4, 4\]; expected features \(N, D\)"):
+        metrics.FID(lambda images: images).update(image, image)
+    with pytest.raises(pyburn.ShapeError, match=r"lpips: the network gave \[\[2, 32\]\]; expected a list of maps"):
+        metrics.LPIPS(lambda images: [images.flatten(1)]).update(image, image)
+    with pytest.raises(pyburn.ShapeError, match="give images of one shape"):
+        metrics.DISTS(layers).update(image, pyburn.rand(2, 2, 6, 6))
+    with pytest.raises(pyburn.ShapeError, match="layer 0 has 2 channels but 3 weights"):
+        metrics.LPIPS(layers, weights=[[1, 1, 1], [1]]).update(image, image)
+    with pytest.raises(ValueError, match="2 maps but 1 weights"):
+        metrics.DISTS(layers, alpha=[[1, 1]]).update(image, image)
+    with pytest.raises(TypeError, match="fid: target is None"):
+        metrics.FID(flat).update(image, None)
