@@ -64,7 +64,12 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # torch's other name of a module stands where that module stands.
-ALIASES = {("cuda", "amp"): "amp", ("utils", "data"): "data", ("utils", "model_zoo"): "hub"}
+ALIASES = {
+    ("cuda", "amp"): "amp",
+    ("utils", "data"): "data",
+    ("utils", "flop_counter"): "nn",
+    ("utils", "model_zoo"): "hub",
+}
 
 
 def rank_of(module: tuple[str, ...]) -> int | None:

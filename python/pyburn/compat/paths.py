@@ -216,7 +216,6 @@ ABSENT: dict[str, tuple[str, str]] = {
     "utils.data.datapipes.utils.common": ("pipe", "StreamWrapper"),
     "utils.data.graph": ("pipe", "traverse traverse_dps"),
     "utils.data.graph_settings": ("pipe", "apply_random_seed get_all_graph_pipes"),
-    "utils.flop_counter": ("mode", "FlopCounterMode register_flop_formula"),
     "utils.mobile_optimizer": ("file", "optimize_for_mobile"),
     "utils.module_tracker": ("mode", "ModuleTracker"),
     "utils.tensorboard.summary": ("file", "hparams image scalar"),
