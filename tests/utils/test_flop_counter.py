@@ -66,6 +66,14 @@ def test_attention_layer() -> None:
     assert counted(pyburn, run, True) == counted(torch, run, True)
 
 
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers(name: str) -> None:
+    def run(lib: Any) -> Any:
+        return getattr(lib.nn, name)(3, 4, num_layers=2, bidirectional=True)(lib.ones(5, 2, 3))
+
+    assert counted(pyburn, run, False) == counted(torch, run, False)
+
+
 def test_nothing_is_counted_outside() -> None:
     net = network(pyburn)
     with FlopCounterMode(display=False) as counter:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from pyburn import _ops, ops
 from pyburn._core import Tensor
 from pyburn.nn._global_hooks import register_module_forward_hook, register_module_forward_pre_hook
+from pyburn.nn.rnn import GRU, RNN, RNNBase
 from pyburn.overrides import TorchFunctionMode
 
 __all__ = ["FlopCounterMode"]
@@ -113,9 +114,11 @@ _OPENED = {"chain_matmul", "einsum", "multi_dot", "multi_head_attention_forward"
 class _Tracker:
     """The names of the modules whose forward runs, from the outermost in."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: Callable[[set[str], Any, int], None]) -> None:
         self.names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self.running: list[str] = []
+        self.recurrent = 0
+        self.count = count
 
     def enter(self, module: Any, args: Any) -> None:
         if module not in self.names:
@@ -123,8 +126,16 @@ class _Tracker:
             for name, child in module.named_modules():
                 self.names[child] = f"{root}.{name}" if name else root
         self.running.append(self.names[module])
+        self.recurrent += isinstance(module, RNNBase)
 
     def leave(self, module: Any, args: Any, result: Any) -> None:
+        # A sequence is one call; torch sees its steps, but for the LSTM, which is one call there too.
+        if isinstance(module, (GRU, RNN)) and result is not None:
+            output = getattr(result[0], "data", result[0])
+            weights = [weight for name, weight in module.named_parameters() if name.startswith("weight")]
+            steps = prod(output.shape[:-1])
+            self.count(self.parents(), _operator("addmm"), 2 * steps * sum(weight.numel() for weight in weights))
+        self.recurrent -= isinstance(module, RNNBase)
         self.running.pop()
 
     def parents(self) -> set[str]:
@@ -142,7 +153,7 @@ class FlopCounterMode(TorchFunctionMode):
             `out_shape`.
 
     Differs from torch:
-        Counted where functions are called, not below them: recurrent layers, which torch leaves out, are counted.
+        Counted where functions are called, not below them; the way back through recurrent layers is left out.
 
     Example:
         >>> import pyburn
@@ -163,7 +174,7 @@ class FlopCounterMode(TorchFunctionMode):
         self.depth = depth
         self.display = display
         self._custom = dict(custom_mapping or {})
-        self._tracker = _Tracker()
+        self._tracker = _Tracker(self._count)
         self._handles: list[Any] = []
         self._active = False
 
@@ -207,7 +218,7 @@ class FlopCounterMode(TorchFunctionMode):
         elif name in _CONVOLUTIONS:
             given = {**dict(zip(("input", "weight"), args, strict=False)), **kwargs}
             cost = _conv(out, "transpose" in name, given["input"], given["weight"])
-        if cost is not None:
+        if cost is not None and not self._tracker.recurrent:
             self._record(out, cost)
         return out
 
@@ -247,7 +258,7 @@ class FlopCounterMode(TorchFunctionMode):
         for name in names:
             rows += self._rows(name, name.count("."), total, power)
         if "Global" in self.flop_counts and all(sum(self.flop_counts[name].values()) < total for name in names):
-            rows = self._rows("Global", 0, total, power) + [(f" {label}", *rest) for label, *rest in rows]
+            rows = self._rows("Global", 0, total, power) + [(f" {label}", count, share) for label, count, share in rows]
         return _columns(("Module", "FLOP", "% Total"), rows or [("Global", "0", "0%")])
 
     def _rows(self, name: str, indent: int, total: int, power: int) -> list[tuple[str, str, str]]:
