@@ -31,6 +31,9 @@ def _activation_of(activation: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def _copies(module: Module, count: int) -> ModuleList:
+    if not isinstance(module, Module):
+        # Before as many copies are made of something else.
+        raise TypeError(f"{type(module).__name__} is not a Module subclass")
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 

@@ -35,6 +35,7 @@ from pyburn.ops import ranges as _ranges
 from pyburn.ops import reduce as _reduce
 from pyburn.ops import resize as _resize
 from pyburn.ops import search as _search
+from pyburn.ops import segments as _segments
 from pyburn.ops import sorting as _sorting
 from pyburn.ops import spectral as _spectral
 from pyburn.ops import trigonometry as _trigonometry
@@ -73,6 +74,7 @@ from pyburn.ops.ranges import *
 from pyburn.ops.reduce import *
 from pyburn.ops.resize import *
 from pyburn.ops.search import *
+from pyburn.ops.segments import *
 from pyburn.ops.sorting import *
 from pyburn.ops.spectral import *
 from pyburn.ops.trigonometry import *
@@ -112,6 +114,7 @@ _FAMILIES = (
     _reduce,
     _resize,
     _search,
+    _segments,
     _sorting,
     _spectral,
     _trigonometry,
