@@ -98,3 +98,8 @@ def test_classes_take_the_same_arguments():
 def test_what_needs_special_formats_says_so(name):
     with pytest.raises(NotImplementedError, match="matmul"):
         getattr(pyburn.nn.functional, name)()
+
+
+def test_the_key_of_extra_state_is_torchs():
+    # transformers asks for it by this private name while it loads weights.
+    assert pyburn.nn.modules.module._EXTRA_STATE_KEY_SUFFIX == torch.nn.modules.module._EXTRA_STATE_KEY_SUFFIX

@@ -15,7 +15,7 @@ from pyburn.nn.parameter import Parameter, is_lazy
 if TYPE_CHECKING:
     from pyburn.nn.module import Module
 
-_EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
@@ -168,7 +168,7 @@ class State(Traversal):
             if buffer is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = buffer if keep_vars or is_lazy(buffer) else buffer.detach()
         if type(self).get_extra_state is not State.get_extra_state:
-            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _load_from_state_dict(
         self,
@@ -195,9 +195,9 @@ class State(Traversal):
                     error_msgs.append(error)
             elif strict:
                 missing_keys.append(key)
-        self._load_extra_state(state_dict, prefix + _EXTRA_STATE, strict, missing_keys, unexpected_keys)
+        self._load_extra_state(state_dict, prefix + _EXTRA_STATE_KEY_SUFFIX, strict, missing_keys, unexpected_keys)
         for key in state_dict if strict else ():
-            if key.startswith(prefix) and key != prefix + _EXTRA_STATE:
+            if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
                 name, dot, _ = key[len(prefix) :].partition(".")
                 if name not in (self._modules if dot else own):
                     unexpected_keys.append(key)
