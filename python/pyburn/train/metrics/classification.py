@@ -6,7 +6,7 @@ import math
 from typing import Any, Literal
 
 from pyburn._core import Tensor, float64
-from pyburn.ops import arange, stack, where
+from pyburn.ops import arange, as_tensor, stack, where
 from pyburn.train.metrics.base import Accumulated, State, divide
 from pyburn.train.metrics.labels import LabelReader, Labels, Task, count
 
@@ -77,18 +77,21 @@ class ClassScore(Accumulated):
 
     def _statistics(self, output: Any, target: Any) -> State:
         labels = self._read(output, target)
-        counts = self._class_counts(labels) if labels.task == "multiclass" else _flag_counts(labels)
-        if self.average == "micro":
-            counts = [values.sum().reshape([1]) for values in counts]
-        tp, fp, fn, tn = counts
+        if labels.task == "multiclass":
+            tp, fp, fn, tn = self._class_counts(labels)
+        else:
+            tp, fp, fn, tn = (v.sum() if self.average == "micro" else v for v in _flag_counts(labels))
         bad = {"bad_targets": labels.bad_targets, "bad_outputs": labels.bad_outputs}
         return {"task": labels.task, "tp": tp, "fp": fp, "fn": fn, "tn": tn} | bad
 
-    def _class_counts(self, labels: Labels) -> list[Tensor]:
-        right = labels.valid & (labels.prediction == labels.target)
-        total, correct = labels.valid.sum(), right.sum()
+    def _class_counts(self, labels: Labels) -> tuple[Tensor, Tensor, Tensor, Tensor | int]:
+        right = labels.prediction == labels.target
+        right = right if labels.valid is None else right & labels.valid
+        total = labels.target.numel() if labels.valid is None else labels.valid.sum()
         if self.average == "micro":  # whatever the number of classes
-            return [correct, total - correct, total - correct, correct * 0]
+            correct = right.sum()
+            wrong = total - correct
+            return correct, wrong, wrong, 0
         if labels.classes is None:
             raise ValueError(
                 f"{self.name}: output holds predicted classes, so their number is not known for average="
@@ -97,13 +100,13 @@ class ClassScore(Accumulated):
         tp = count(labels.target, right, labels.classes)
         fp = count(labels.prediction, labels.valid, labels.classes) - tp
         fn = count(labels.target, labels.valid, labels.classes) - tp
-        return [tp, fp, fn, total - tp - fp - fn]
+        return tp, fp, fn, total - tp - fp - fn
 
     def _check(self, found: State) -> None:
         self._read.check(found["bad_targets"], found["bad_outputs"])
 
     def _value(self, state: State) -> float | Tensor:
-        tp, fp, fn, tn = (state[key].to(float64) for key in ("tp", "fp", "fn", "tn"))
+        tp, fp, fn, tn = (as_tensor(state[key]).to(float64).reshape([-1]) for key in ("tp", "fp", "fn", "tn"))
         if float((tp + fp + fn + tn).sum()) == 0:
             return math.nan
         scores = self._score(tp, fp, fn, tn, state["task"])
@@ -125,7 +128,7 @@ class ClassScore(Accumulated):
 def _flag_counts(labels: Labels) -> list[Tensor]:
     yes, true, valid = labels.prediction, labels.target, labels.valid
     pairs = ((yes & true), (yes & ~true), (~yes & true), (~yes & ~true))
-    return [(pair & valid).sum(0) for pair in pairs]
+    return [(pair if valid is None else pair & valid).sum(0) for pair in pairs]
 
 
 class Accuracy(ClassScore):
@@ -322,8 +325,11 @@ class ConfusionMatrix(Accumulated):
         if labels.classes is None:
             raise ValueError(f"{self.name}: output holds predicted classes; give num_classes, the size of the matrix.")
         cells = labels.target * labels.classes + labels.prediction
-        legal = labels.valid & (labels.prediction >= 0) & (labels.prediction < labels.classes)
-        matrix = count(cells, legal, labels.classes**2).reshape([labels.classes, labels.classes])
+        valid = labels.valid
+        if not isinstance(labels.bad_targets, int):  # predictions that are no class would count in other rows
+            inside = (labels.prediction >= 0) & (labels.prediction < labels.classes)
+            valid = inside if valid is None else valid & inside
+        matrix = count(cells, valid, labels.classes**2).reshape([labels.classes, labels.classes])
         return {"task": "multiclass", "matrix": matrix} | bad
 
     def _check(self, found: State) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pyburn._core import ShapeError, Tensor, int64
 from pyburn._core import bool as bool_
-from pyburn.ops import arange, full_like, sigmoid, softmax, where, zeros
+from pyburn.ops import arange, bincount, full_like, ones_like, sigmoid, softmax, where, zeros
 from pyburn.train.metrics.base import to_tensor
 
 __all__ = ["LabelReader", "Labels", "Task", "count"]
@@ -20,15 +20,15 @@ class Labels:
     """Predicted and true labels of one batch: one row per sample (or pixel, or token).
 
     Binary and multilabel: bools of shape (M, L), with L = 1 for binary. Multiclass: classes of shape (M,). `valid` says
-    which of them count. `bad_targets` and `bad_outputs` are how many values cannot be judged.
+    which of them count, None that all do. `bad_targets` and `bad_outputs` are how many values cannot be judged.
     """
 
     task: Task
     prediction: Tensor
     target: Tensor
-    valid: Tensor
+    valid: Tensor | None
     classes: int | None
-    bad_targets: Tensor
+    bad_targets: Tensor | int
     bad_outputs: Tensor | int
 
 
@@ -125,6 +125,10 @@ class LabelReader:
         """Scores of shape (M, C) and classes of shape (M,)."""
         if output.shape == target.shape and output.ndim > 1:  # one-hot or soft targets
             target = target.argmax(1)
+        self._check_rows(output, target)
+        return output.movedim(1, -1).reshape([-1, output.shape[1]]), target.reshape([-1])
+
+    def _check_rows(self, output: Tensor, target: Tensor) -> None:
         if output.ndim < 2 or list(output.shape[:1] + output.shape[2:]) != list(target.shape):
             fix = "target (N,) for output (N, C), (N, H, W) for (N, C, H, W)"
             if list(output.shape[:-1]) == list(target.shape):
@@ -134,7 +138,6 @@ class LabelReader:
             raise self._wrong(output, target, fix)
         if self.num_classes not in (None, output.shape[1]):
             raise self._wrong(output, target, f"{self.num_classes} classes, as num_classes says")
-        return output.movedim(1, -1).reshape([-1, output.shape[1]]), target.reshape([-1])
 
     def _columns(self, task: Task, output: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Scores and targets of shape (M, L), for binary (M, 1)."""
@@ -149,9 +152,7 @@ class LabelReader:
     def _classes_of(self, output: Tensor, target: Tensor) -> Labels:
         classes = self.num_classes
         if output.is_floating_point():
-            scores, target = self._rows(output, target)
-            classes = scores.shape[1]
-            prediction = scores.argmax(1) if self.top_k == 1 else self._among_best(scores, target)
+            classes, prediction, target = self._best(output, target)
         elif output.shape != target.shape:
             raise self._wrong(output, target, "predicted and true classes of one shape")
         elif self.top_k > 1:
@@ -159,13 +160,20 @@ class LabelReader:
         else:
             prediction, target = output.reshape([-1]), target.reshape([-1])
         self._legal = "0 or more" if classes is None else f"0 to {classes - 1}"
-        valid = self._valid(target)
-        legal = (target >= 0) if classes is None else (target >= 0) & (target < classes)
-        bad = (valid & legal.logical_not()).sum()
+        valid, bad = self._legal_of(target, None if classes is None else classes - 1)
         if not output.is_floating_point() and classes is not None:
-            bad = bad + (valid & ((prediction < 0) | (prediction >= classes))).sum()
-        valid = valid & legal
+            wrong = (prediction < 0) | (prediction >= classes)
+            bad = bad + (wrong if valid is None else wrong & valid).sum()
         return Labels("multiclass", prediction.to(int64), target.to(int64), valid, classes, bad, 0)
+
+    def _best(self, output: Tensor, target: Tensor) -> tuple[int, Tensor, Tensor]:
+        """The number of classes, the predicted and the true ones."""
+        if self.top_k == 1 and output.ndim == target.ndim + 1:
+            self._check_rows(output, target)
+            return output.shape[1], output.argmax(1).reshape([-1]), target.reshape([-1])
+        scores, target = self._rows(output, target)
+        prediction = scores.argmax(1) if self.top_k == 1 else self._among_best(scores, target)
+        return scores.shape[1], prediction, target
 
     def _among_best(self, scores: Tensor, target: Tensor) -> Tensor:
         """The true class where it is among the k best, else the best one; of equal scores the first is better."""
@@ -183,29 +191,50 @@ class LabelReader:
         bad_outputs: Tensor | int = 0
         if output.is_floating_point():
             chances = sigmoid(output) if self.from_logits else output
-            bad_outputs = ((chances >= 0) & (chances <= 1)).logical_not().sum()
+            bad_outputs = _outside(chances, 0, 1)
             prediction = chances > self.threshold
         else:
             prediction = output != 0
         self._legal = "0 and 1"
-        valid = self._valid(target)
-        bad_targets = (valid & ((target != 0) & (target != 1))).sum()
+        valid, bad_targets = self._legal_of(target, 1)
+        if target.is_floating_point():
+            between = (target > 0) & (target < 1)
+            bad_targets = bad_targets + (between if valid is None else between & valid).sum()
         return Labels(task, prediction, target == 1, valid, output.shape[1], bad_targets, bad_outputs)
 
-    def _valid(self, target: Tensor) -> Tensor:
+    def _legal_of(self, target: Tensor, largest: int | None) -> tuple[Tensor | None, Tensor | int]:
+        """Which targets count, None for all of them, and how many are no class."""
         if self.ignore_index is None:
-            return full_like(target, True, dtype=bool_)
-        return target != self.ignore_index
+            bad = _outside(target, 0, largest)
+            if isinstance(bad, int):
+                return None, bad
+        legal = target >= 0 if largest is None else (target >= 0) & (target <= largest)
+        valid = ones_like(legal) if self.ignore_index is None else target != self.ignore_index
+        return valid & legal, (valid & legal.logical_not()).sum()
 
 
-def count(index: Tensor, valid: Tensor, length: int) -> Tensor:
-    """How often each of 0 to length - 1 occurs in `index` where `valid` holds.
+def _outside(values: Tensor, smallest: int, largest: int | None) -> Tensor | int:
+    """How many values are NaN or not in a range; a look at the extremes says 0 where that costs no waiting."""
+    if values.dtype == bool_ or not values.numel():
+        return 0
+    if values.device.type == "cpu":
+        low, high = values.aminmax()
+        if low.item() >= smallest and (largest is None or high.item() <= largest):
+            return 0
+    inside = values >= smallest if largest is None else (values >= smallest) & (values <= largest)
+    return inside.logical_not().sum()
+
+
+def count(index: Tensor, valid: Tensor | None, length: int) -> Tensor:
+    """How often each of 0 to length - 1 occurs in `index` where `valid` holds; None says everywhere.
 
     Example:
         >>> import pyburn
         >>> count(pyburn.tensor([0, 2, 2, 9]), pyburn.tensor([True, True, True, False]), 3)
         tensor([1, 0, 2])
     """
-    slots = where(valid, index, length)
+    if valid is None and index.device.type == "cpu":
+        return bincount(index, minlength=length)
+    slots = index if valid is None else where(valid, index, length)
     ones = full_like(slots, 1)
     return zeros([length + 1], dtype=int64, device=index.device).scatter_add(0, slots, ones)[:length]

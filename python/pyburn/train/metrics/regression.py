@@ -231,9 +231,9 @@ class Perplexity(Mean):
         return {"total": total, "count": valid.sum(), "bad": (valid & legal.logical_not()).sum()}
 
     def _check(self, found: State) -> None:
-        if int(found["bad"]):
+        if found["bad"]:
             raise ValueError(
-                f"{self.name}: {int(found['bad'])} targets are outside of the vocabulary; if they mark padding, give "
+                f"{self.name}: {found['bad']} targets are outside of the vocabulary; if they mark padding, give "
                 "their value as ignore_index."
             )
 

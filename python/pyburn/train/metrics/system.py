@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import resource
 import sys
 import time
 from pathlib import Path
@@ -179,6 +178,8 @@ def _process_memory() -> float:
     words = _text("/proc/self/statm").split()
     if len(words) > 1:
         return float(words[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource  # which Windows does not have
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(peak) * (1 if sys.platform == "darwin" else 1024)
 
