@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pyburn
@@ -88,3 +90,14 @@ def test_many_small_numbers_add_up():
     for _ in range(3):
         mean.observe(Batch(None, None, pyburn.tensor([0.1], dtype=pyburn.float16), None, size=100_000))
     agree(mean.compute(), float(np.float16(0.1)))  # half precision would overflow, float32 would be coarse
+
+
+def test_the_page_lists_every_metric():
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    kinds = [value for value in vars(metrics).values() if isinstance(value, type) and issubclass(value, Metric)]
+    abstract = {"Accumulated", "ClassScore", "CurveArea", "FunctionMetric", "MaskScore", "Mean", "Metric", "TextMetric"}
+    missing = {kind.__name__ for kind in kinds if not re.search(rf"^\|.*`{kind.__name__}[`(]", page, re.MULTILINE)}
+    assert missing == abstract
+    arrows = {True: " ↑", False: " ↓", None: ""}
+    for name in metrics.names():
+        assert f"`{name}`{arrows[metric(name).higher_is_better]}" in page
