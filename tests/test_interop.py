@@ -547,3 +547,13 @@ def test_writes_from_outside_are_seen_by_later_ops():
     view = x.view(2, 2)
     array[3] = -1
     assert view.tolist() == [[5.0, 5.0], [5.0, -1.0]] and (view * 1).tolist()[1][1] == -1.0
+
+
+def test_without_gradients_a_weight_is_an_array():
+    """torch refuses `numpy()` of what needs gradients only while gradients are recorded."""
+    for t in (pyburn, torch):
+        weight = t.ones(2, requires_grad=True)
+        with pytest.raises(RuntimeError, match="requires grad"):
+            weight.numpy()
+        with t.no_grad():
+            assert np.asarray(weight).tolist() == weight.numpy().tolist() == [1.0, 1.0]

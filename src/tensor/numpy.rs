@@ -11,6 +11,7 @@ use super::Tensor;
 use super::class::PyTensor;
 use super::geometry::{Geometry, MAX_RANK, checked_numel};
 use super::storage::{Buffer, Data, Storage};
+use crate::autograd::grad_enabled;
 use crate::device::Device;
 use crate::dtype::DType;
 use crate::error::{self, Error, Result};
@@ -238,7 +239,7 @@ impl PyTensor {
         let py = slf.py();
         let given = &slf.get().tensor;
         let tensor = if force { given.detached().moved(Device::Cpu)? } else { given.clone() };
-        if tensor.requires_grad() {
+        if tensor.requires_grad() && grad_enabled() {
             return Err(Error::Runtime(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.".to_string(),
             )
