@@ -72,31 +72,36 @@ fn tune_briefly() {
 fn adapters() -> &'static [Adapter] {
     ADAPTERS.get_or_init(|| {
         let found = guard::run("devices", || Dispatch::enumerate_cube(RuntimeId::Wgpu));
-        let mut list: Vec<(u8, Adapter)> = found
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|device| match device {
-                DispatchDevice::Cube(CubeDevice::Wgpu(device)) => {
-                    let rank = match device.kind {
-                        WgpuDeviceKind::DiscreteGpu(_) => 0,
-                        WgpuDeviceKind::IntegratedGpu(_) => 1,
-                        WgpuDeviceKind::VirtualGpu(_) => 2,
-                        WgpuDeviceKind::Cpu => 4,
-                        _ => 3,
-                    };
-                    let software = rank == 4;
-                    Some((rank, Adapter { device, software }))
-                }
-                _ => None,
-            })
-            .collect();
-        list.sort_by_key(|(rank, _)| *rank);
-        if list.first().is_some_and(|(_, adapter)| adapter.software) {
+        let list = ranked(found.unwrap_or_default());
+        if list.first().is_some_and(|adapter| adapter.software) {
             // A configuration that cannot be read leaves cubecl's own.
             drop(guard::run("devices", tune_briefly));
         }
-        list.into_iter().map(|(_, adapter)| adapter).collect()
+        list
     })
+}
+
+/// The adapters among `found`: GPUs with memory of their own first, software last.
+fn ranked(found: Vec<DispatchDevice>) -> Vec<Adapter> {
+    let mut list: Vec<(u8, Adapter)> = found
+        .into_iter()
+        .filter_map(|device| match device {
+            DispatchDevice::Cube(CubeDevice::Wgpu(device)) => {
+                let rank = match device.kind {
+                    WgpuDeviceKind::DiscreteGpu(_) => 0,
+                    WgpuDeviceKind::IntegratedGpu(_) => 1,
+                    WgpuDeviceKind::VirtualGpu(_) => 2,
+                    WgpuDeviceKind::Cpu => 4,
+                    _ => 3,
+                };
+                let software = rank == 4;
+                Some((rank, Adapter { device, software }))
+            }
+            _ => None,
+        })
+        .collect();
+    list.sort_by_key(|(rank, _)| *rank);
+    list.into_iter().map(|(_, adapter)| adapter).collect()
 }
 
 impl Device {
@@ -205,14 +210,21 @@ fn choose() -> Result<Device> {
             device.burn()?;
             (device, "PYBURN_DEVICE")
         }
-        _ if has_gpu_file() && adapters().first().is_some_and(|adapter| !adapter.software) => {
-            (Device::Wgpu(0), "a GPU adapter is present")
-        }
-        _ => (Device::Cpu, "no real GPU adapter was found"),
+        _ if has_gpu_file() => preferred(adapters()),
+        _ => preferred(&[]),
     };
     set_default(device);
     announce(device, reason);
     Ok(device)
+}
+
+/// The default among `adapters`, and why: a real GPU, else the CPU.
+fn preferred(adapters: &[Adapter]) -> (Device, &'static str) {
+    if adapters.first().is_some_and(|adapter| !adapter.software) {
+        (Device::Wgpu(0), "a GPU adapter is present")
+    } else {
+        (Device::Cpu, "no real GPU adapter was found")
+    }
 }
 
 /// Whether the system shows a GPU at all. Without one a search would only load software drivers, which takes a second
@@ -407,4 +419,36 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_default_device, module)?)?;
     module.add_function(wrap_pyfunction!(get_default_device, module)?)?;
     module.add_function(wrap_pyfunction!(synchronize, module)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(kinds: Vec<WgpuDeviceKind>) -> Vec<Adapter> {
+        let devices = kinds.into_iter().map(WgpuDevice::new).map(CubeDevice::Wgpu).map(DispatchDevice::Cube);
+        ranked(devices.collect())
+    }
+
+    #[test]
+    fn a_real_gpu_is_the_default() {
+        let (software, integrated) = (WgpuDeviceKind::Cpu, WgpuDeviceKind::IntegratedGpu(0));
+        assert!(preferred(&found(vec![software.clone(), integrated])).0 == Device::Wgpu(0));
+        assert!(preferred(&found(vec![software])).0 == Device::Cpu);
+        assert!(preferred(&found(vec![])).0 == Device::Cpu);
+    }
+
+    #[test]
+    fn gpus_with_memory_of_their_own_come_first() {
+        let kinds = vec![
+            WgpuDeviceKind::Cpu,
+            WgpuDeviceKind::IntegratedGpu(0),
+            WgpuDeviceKind::VirtualGpu(0),
+            WgpuDeviceKind::DiscreteGpu(0),
+        ];
+        let order: Vec<_> = found(kinds).into_iter().map(|adapter| adapter.device.kind).collect();
+        assert!(matches!(order[0], WgpuDeviceKind::DiscreteGpu(0)));
+        assert!(matches!(order[1], WgpuDeviceKind::IntegratedGpu(0)));
+        assert!(matches!(order[3], WgpuDeviceKind::Cpu));
+    }
 }
