@@ -271,10 +271,40 @@ pub unsafe fn distinct<T: Element>(memory: Memory, at: usize, rows: usize, width
     distinct_rows(&keys, &odd, rows, width, in_order)
 }
 
+/// The places of keys from the least to the greatest, equal ones as they come: by bytes from the lowest to the highest,
+/// but for those that all keys share (benchmarks/bars.py: unique).
+fn order_of(keys: &[u64]) -> Vec<usize> {
+    let Some(&first) = keys.first() else { return Vec::new() };
+    let mut pairs: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
+    if keys.len() < 256 {
+        pairs.sort_unstable();
+        return pairs.into_iter().map(|(_, place)| place).collect();
+    }
+    let differ = keys.iter().fold(0, |bits, &key| bits | (key ^ first));
+    let mut sorted = vec![(0, 0); pairs.len()];
+    for shift in (0..u64::BITS).step_by(8).filter(|shift| (differ >> shift) & 0xff != 0) {
+        let mut starts = [0usize; 256];
+        for (key, _) in &pairs {
+            starts[(key >> shift) as u8 as usize] += 1;
+        }
+        let mut before = 0;
+        for start in &mut starts {
+            before += std::mem::replace(start, before);
+        }
+        for &pair in &pairs {
+            let start = &mut starts[(pair.0 >> shift) as u8 as usize];
+            sorted[*start] = pair;
+            *start += 1;
+        }
+        std::mem::swap(&mut pairs, &mut sorted);
+    }
+    pairs.into_iter().map(|(_, place)| place).collect()
+}
+
 fn distinct_rows(keys: &[u64], odd: &[bool], rows: usize, width: usize, in_order: bool) -> Distinct {
     let row = |index: usize| keys.get(index * width..(index + 1) * width).unwrap_or(&[]);
-    let mut order: Vec<usize> = (0..rows).collect();
-    if !in_order {
+    let mut order: Vec<usize> = if width == 1 && !in_order { order_of(keys) } else { (0..rows).collect() };
+    if width != 1 && !in_order {
         if rows >= PARALLEL_ABOVE {
             order.par_sort_by(|&a, &b| row(a).cmp(row(b)));
         } else {

@@ -32,7 +32,10 @@ fn size_at(x: &Tensor, dim: usize) -> usize {
 fn element_rows(x: &Tensor, dim: usize, index: &Tensor) -> Result<Rows> {
     let positions = rows::integers(index)?;
     let size = size_at(x, dim) as i64;
-    if let Some(bad) = positions.iter().find(|&&position| position < 0 || position >= size) {
+    let is_bad = |position: i64| position < 0 || position >= size;
+    // Without an end in the middle this loop vectorises.
+    let any_bad = positions.iter().fold(false, |any, &position| any | is_bad(position));
+    if any_bad && let Some(bad) = positions.iter().find(|&&position| is_bad(position)) {
         return error::runtime(format!("index {bad} is out of bounds for dimension {dim} with size {size}"));
     }
     Ok(Rows::new(rows::along(&x.shape(), dim, &index.shape(), positions), 1))

@@ -132,7 +132,7 @@ fn distinct(x: &Tensor, dim: usize, in_order: bool) -> Result<[Tensor; 3]> {
 
 /// A CPU vector of int64.
 pub fn integers(values: &[i64]) -> Result<Tensor> {
-    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    let bytes = bytemuck::cast_slice::<i64, u8>(values).to_vec();
     Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(bytes), &[values.len()], DType::I64)
 }
 
