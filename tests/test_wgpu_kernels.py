@@ -194,3 +194,26 @@ def test_a_convolution_to_one_channel_beside_a_target() -> None:
         # Nothing holds the convolution's result, so that the sum may be written over it.
         found.append((pyburn.nn.functional.conv2d(*values[:2], padding=1) * values[2] + values[2]).cpu())
     assert pyburn.allclose(found[1], found[0], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("count", [7, 9, 40])
+def test_more_tensors_are_joined_than_a_kernel_binds(count: int) -> None:
+    parts = [pyburn.arange(3.0).add(index).requires_grad_() for index in range(count)]
+    there = [part.detach().to("wgpu").requires_grad_() for part in parts]
+    for join in (pyburn.cat, pyburn.stack):
+        assert join(there).tolist() == join(parts).tolist()
+    (pyburn.stack(there).cumsum(0)[count // 2] ** 2).sum().backward()
+    (pyburn.stack(parts).cumsum(0)[count // 2] ** 2).sum().backward()
+    for part, other in zip(parts, there, strict=True):
+        assert part.grad is not None and other.grad is not None and other.grad.tolist() == part.grad.tolist()
+
+
+def test_the_gradient_of_many_pieces() -> None:
+    grads = []
+    for device in ("cpu", "wgpu"):
+        x = pyburn.arange(33.0).to(device).requires_grad_()
+        pieces = x.split(2)
+        (pieces[3] * 2 + pieces[-1]).sum().backward()
+        assert x.grad is not None
+        grads.append(x.grad.tolist())
+    assert grads[0] == grads[1]

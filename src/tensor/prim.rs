@@ -93,7 +93,21 @@ pub fn gather(kind: Kind, dim: usize, tensor: DispatchTensor, indices: DispatchT
     })
 }
 
-pub fn cat(kind: Kind, tensors: Vec<DispatchTensor>, dim: usize) -> DispatchTensor {
+/// How many values one kernel joins. A device may bind no more than 8 buffers to one, the result and the sizes among them,
+/// and burn-fusion does not count them here.
+const JOINED_AT_ONCE: usize = 6;
+
+pub fn cat(kind: Kind, mut tensors: Vec<DispatchTensor>, dim: usize) -> DispatchTensor {
+    while tensors.len() > JOINED_AT_ONCE {
+        tensors = tensors.chunks(JOINED_AT_ONCE).map(|group| cat_at_once(kind, group.to_vec(), dim)).collect();
+    }
+    cat_at_once(kind, tensors, dim)
+}
+
+fn cat_at_once(kind: Kind, mut tensors: Vec<DispatchTensor>, dim: usize) -> DispatchTensor {
+    if tensors.len() == 1 {
+        return tensors.swap_remove(0);
+    }
     let join = |tensors: Vec<DispatchTensor>| match kind {
         Kind::Float | Kind::Complex => Dispatch::float_cat(tensors, dim),
         Kind::Int => Dispatch::int_cat(tensors, dim),
