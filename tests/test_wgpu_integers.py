@@ -122,3 +122,11 @@ def test_shifts_by_any_number_of_places(dtype: str, by: int) -> None:
         assert (there >> places.to("wgpu")).tolist() == (here >> places).tolist()
         far = by if by < 8 else 100  # what lies between may need more than the 32 bits of an int64 there
         assert (there << far).tolist() == (here << far).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_powers_with_negative_exponents(dtype: str) -> None:
+    kind = getattr(pyburn, dtype)
+    base = pyburn.tensor([[0], [1], [-1], [3], [-7], [100]], dtype=kind)
+    exponent = pyburn.tensor([-100, -3, -2, -1, 0, 1, 2], dtype=kind)
+    assert (base.to("wgpu") ** exponent.to("wgpu")).tolist() == (base**exponent).tolist()

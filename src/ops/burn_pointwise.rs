@@ -92,7 +92,7 @@ fn ints(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore, dtyp
             let quotient = Dispatch::int_div(a.clone(), b.clone());
             Dispatch::int_sub(a, Dispatch::int_mul(quotient, b))
         }
-        Binary::Pow => Dispatch::int_powi(a, b),
+        Binary::Pow => int_power(a, b, store, dtype),
         Binary::Max | Binary::Fmax => {
             let mask = Dispatch::int_lower(a.clone(), b.clone(), store);
             Dispatch::int_mask_where(a, mask, b)
@@ -115,6 +115,18 @@ fn ints(op: Binary, a: DispatchTensor, b: DispatchTensor, store: BoolStore, dtyp
         Binary::Right => Dispatch::bitwise_right_shift(a, shift_places(b, 31, store).0),
         _ => return None,
     })
+}
+
+/// `a` to the power of `b`; of a negative one 1 and -1 keep their powers and others become 0, as in torch.
+fn int_power(a: DispatchTensor, b: DispatchTensor, store: BoolStore, dtype: IntDType) -> DispatchTensor {
+    let negative = Dispatch::int_lower_elem(b.clone(), Scalar::Int(0), store);
+    let parity = Dispatch::bitwise_and_scalar(b.clone(), Scalar::Int(1));
+    let exponent = Dispatch::int_mask_where(b, negative.clone(), parity);
+    let large = Dispatch::int_not_equal_elem(Dispatch::int_abs(a.clone()), Scalar::Int(1), store);
+    let [negative, large] = [negative, large].map(|mask| Dispatch::bool_into_int(mask, dtype));
+    let lost = Dispatch::int_mul(large, negative);
+    let kept = Dispatch::int_add_scalar(Dispatch::int_neg(lost), Scalar::Int(1));
+    Dispatch::int_mul(Dispatch::int_powi(a, exponent), kept)
 }
 
 /// Shifts by less than 0 or more than 31 places, which WGSL does not define, as shifts by `other`; and where there are none.
