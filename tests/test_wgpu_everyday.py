@@ -182,3 +182,21 @@ def test_threads_train_at_once() -> None:
     for number in range(4):
         work(number)
     assert together == losses and losses[0][-1] < losses[0][0]
+
+
+@pytest.mark.parametrize("dtype", [pyburn.float64, pyburn.bfloat16])
+def test_a_cpu_number_of_a_type_that_the_gpu_lacks(dtype: pyburn.dtype) -> None:
+    x, number = there(3), pyburn.tensor(2.0, dtype=dtype)
+    for made in (x * number, number - x, x**number, pyburn.where(x > 1, x, number), x.masked_fill(x > 1, number)):
+        assert made.dtype is pyburn.float32 and made.device == x.device
+    assert (x * number).tolist() == [0.0, 2.0, 4.0] and (x > number).tolist() == [False, False, False]
+    assert x.clone().copy_(pyburn.tensor([5.0, 6.0, 7.0], dtype=dtype)).tolist() == [5.0, 6.0, 7.0]
+    x[x > 1] = number * 3
+    x[0] = number
+    assert x.tolist() == [2.0, 1.0, 6.0]
+
+
+def test_the_gradient_of_a_power_of_a_number() -> None:
+    x = there(3).requires_grad_()
+    (2.0**x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == pytest.approx([0.693147, 1.386294, 2.772589])

@@ -126,6 +126,11 @@ pub fn to_device(x: &Tensor, device: Device) -> Result<Tensor> {
     Ok(out)
 }
 
+/// The value with another dtype on another device, converted where both dtypes are known: a GPU has no float64.
+pub fn to_place(x: &Tensor, dtype: DType, device: Device) -> Result<Tensor> {
+    if x.device().is_cpu() { to_device(&to_dtype(x, dtype)?, device) } else { to_dtype(&to_device(x, device)?, dtype) }
+}
+
 /// The same bytes read as another dtype; sizes of the last dimension change with the element size.
 pub fn view_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
     let core = x.core().clone();

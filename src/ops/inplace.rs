@@ -17,7 +17,11 @@ type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 pub fn copy(target: &Tensor, value: &Tensor) -> Result<()> {
     check("copy_", target)?;
     check_apart("copy_", target, value, false)?;
-    let value = creation::to_device(value, target.device())?;
+    let value = if value.device() == target.device() {
+        value.clone()
+    } else {
+        creation::to_place(value, target.dtype(), target.device())?
+    };
     if broadcast("copy_", &value.shape(), &target.shape()).ok() != Some(target.shape()) {
         return error::shape(format!(
             "copy_: the size of the value {:?} must match, or broadcast to, the target's {:?}",

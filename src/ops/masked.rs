@@ -51,7 +51,7 @@ pub fn masked_fill(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> 
     if value.dtype().is_complex() && !dtype.is_complex() {
         return error::runtime(format!("value cannot be converted to type {} without overflow", dtype.name()));
     }
-    let value = creation::to_dtype(&creation::to_device(value, device)?, dtype)?;
+    let value = creation::to_place(value, dtype, device)?;
     let shape = broadcast("masked_fill", &x.shape(), &mask.shape())?;
     crate::check::allocation(shape.iter().product::<usize>().saturating_mul(dtype.size()))?;
     let inputs = [&spread(x, &shape), &spread(mask, &shape), &spread(&value, &shape)];

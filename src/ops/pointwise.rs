@@ -435,7 +435,9 @@ fn on_device(op: &str, arg: Arg<'_>, dtype: DType, device: Device, rank: usize) 
     let tensor = match arg {
         Arg::Scalar(scalar) => super::creation::full(&[], scalar, dtype, device)?,
         Arg::Tensor(tensor) if tensor.device() == device => tensor.clone(),
-        Arg::Tensor(tensor) if tensor.rank() == 0 && tensor.device().is_cpu() => tensor.moved(device)?,
+        Arg::Tensor(tensor) if tensor.rank() == 0 && tensor.device().is_cpu() => {
+            tensor.converted(dtype)?.moved(device)?
+        }
         Arg::Tensor(tensor) => {
             return error::device(format!(
                 "{op}: Expected all tensors to be on the same device, but found at least two devices, {} and {}! \

@@ -89,7 +89,7 @@ fn set(x: &Tensor, items: Vec<Item>, in_tuple: bool, value: Operand) -> Result<(
     let sole_mask = indices.iter().flatten().count() == 1
         && indices.iter().flatten().any(|index| index.dtype() == DType::Bool && index.rank() > 0);
     if sole_mask && value.numel() == 1 {
-        let value = creation::to_dtype(&creation::to_device(&value, view.device())?, view.dtype())?;
+        let value = creation::to_place(&value, view.dtype(), view.device())?;
         let value = movement::reshape(&value, &[])?;
         indices.iter().flatten().try_for_each(|mask| inplace::check_apart("masked_fill_", &view, mask, false))?;
         return inplace::update("masked_fill_", &view, |x| index_put(x, &indices, &value, false));
