@@ -217,3 +217,10 @@ def test_the_gradient_of_many_pieces() -> None:
         assert x.grad is not None
         grads.append(x.grad.tolist())
     assert grads[0] == grads[1]
+
+
+@pytest.mark.parametrize("dtype", [pyburn.float32, pyburn.int64])
+def test_long_running_sums(dtype: pyburn.dtype) -> None:
+    here = (pyburn.arange(3 * 5000) % 7 - 3).reshape(3, 5000).to(dtype)
+    there = here.to("wgpu").cumsum(1)
+    assert there.dtype is dtype and str(there.device) == "wgpu:0" and there.cpu().equal(here.cumsum(1))

@@ -26,6 +26,9 @@ use crate::tensor::geometry::{Geometry, wrap_dim};
 use crate::tensor::{Tensor, prim};
 use crate::{with_element, with_float, with_int};
 
+/// The longest line that burn's kernel adds up: it reads all that comes before an element for each of them.
+const LONG: usize = 4096;
+
 fn along(x: &Tensor, dim: usize, reverse: bool) -> Along {
     Along { dim, size: x.size(dim), reverse }
 }
@@ -34,7 +37,7 @@ fn along(x: &Tensor, dim: usize, reverse: bool) -> Along {
 fn totals(op: &'static str, add: bool, x: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
     let from = x.dtype();
     let dtype = if from.is_differentiable() { from } else { DType::I64 };
-    if !x.device().is_cpu() && x.numel() > 0 && x.rank() > 0 {
+    if !x.device().is_cpu() && x.numel() > 0 && x.rank() > 0 && x.size(dim) <= LONG {
         return device_totals(op, add, &creation::to_dtype(&x.detached(), dtype)?, dim, reverse);
     }
     let [out] = through_cpu(x, |x| {
