@@ -12,6 +12,7 @@ use cubecl_runtime::config::autotune::AutotuneLevel;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
 
@@ -29,6 +30,8 @@ const ABSENT: [&str; 9] = ["cuda", "mps", "xpu", "meta", "hip", "xla", "hpu", "m
 struct Adapter {
     device: WgpuDevice,
     software: bool,
+    /// Bytes of its largest buffer, once it was asked.
+    largest: OnceLock<usize>,
 }
 
 static ADAPTERS: OnceLock<Vec<Adapter>> = OnceLock::new();
@@ -95,7 +98,7 @@ fn ranked(found: Vec<DispatchDevice>) -> Vec<Adapter> {
                     _ => 3,
                 };
                 let software = rank == 4;
-                Some((rank, Adapter { device, software }))
+                Some((rank, Adapter { device, software, largest: OnceLock::new() }))
             }
             _ => None,
         })
@@ -138,6 +141,27 @@ impl Device {
             return Ok(());
         }
         error::device("wgpu cannot be used in a forked process; start it with multiprocessing's 'spawn' method")
+    }
+
+    /// Refuses a value that is larger than any buffer of the device, before the device fails on it.
+    pub fn check_size(self, numel: usize, dtype: DType) -> Result<()> {
+        let Self::Wgpu(index) = self else { return Ok(()) };
+        let Some(adapter) = adapters().get(index as usize) else { return Ok(()) };
+        // What is no float16 takes four bytes there.
+        let bytes = numel.saturating_mul(if dtype == DType::F16 { 2 } else { 4 });
+        let largest = *adapter.largest.get_or_init(|| {
+            let device = CubeDevice::Wgpu(adapter.device.clone());
+            guard::run("devices", || device.client().properties().memory.max_page_size)
+                .map_or(usize::MAX, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+        });
+        if bytes <= largest {
+            return Ok(());
+        }
+        error::memory(format!(
+            "cannot allocate {bytes} bytes on {}: its largest buffer has {largest}; split the tensor, or use \
+             device='cpu'",
+            self.name()
+        ))
     }
 
     /// burn's handle; an error says what is missing on this machine.

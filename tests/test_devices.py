@@ -223,6 +223,22 @@ def test_memory_that_no_device_has() -> None:
     assert (pyburn.ones(2, device="wgpu") + 1).tolist() == [2.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pyburn.zeros(2**32, device="wgpu"),
+        lambda: pyburn.ones(1, device="wgpu").expand(2**32) + 1,
+        lambda: pyburn.ones(2**16, 1, device="wgpu") * pyburn.ones(1, 2**16, device="wgpu"),
+        lambda: pyburn.ones(2**16, 1, device="wgpu") @ pyburn.ones(1, 2**16, device="wgpu"),
+        lambda: pyburn.ones(2**16, device="wgpu").repeat(2**16),
+    ],
+)
+def test_a_value_larger_than_any_buffer_is_refused_at_once(make: Callable[[], Any]) -> None:
+    with pytest.raises(MemoryError, match="cannot allocate"):
+        make()
+    assert (pyburn.ones(2, device="wgpu") + 1).tolist() == [2.0, 2.0]
+
+
 def test_a_buffer_larger_than_the_device_takes() -> None:
     code = """
 import pyburn

@@ -37,6 +37,7 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         }
         return Ok(out);
     }
+    device.check_size(numel, dtype)?;
     let stored = device_view::stored_as(dtype, device)?;
     if numel == 0 {
         return Tensor::empty_on(device, shape, dtype);

@@ -11,7 +11,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::number::Number;
 use crate::kernels::pointwise::Strided;
-use crate::tensor::geometry::{Dims, Geometry, MAX_RANK, broadcast, contiguous_strides, strides_like};
+use crate::tensor::geometry::{Dims, Geometry, MAX_RANK, broadcast, checked_numel, contiguous_strides, strides_like};
 use crate::tensor::storage::Data;
 use crate::tensor::{Core, SPARSE, Tensor};
 use crate::with_number;
@@ -392,6 +392,7 @@ fn on_gpu<const N: usize>(
     if shape.contains(&0) {
         return through_cpu(&call, device, kernel);
     }
+    device.check_size(checked_numel(&shape)?, call.out)?;
     for (arg, dtype) in call.args.iter().zip(call.dtypes) {
         values.push(on_device(call.name, *arg, dtype, device, shape.len())?.prim()?);
     }

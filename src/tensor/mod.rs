@@ -180,6 +180,7 @@ impl Tensor {
                 cell.device.check_alive()?;
                 // An expanded view may be larger than any memory.
                 crate::check::allocation(core.geometry.numel().saturating_mul(core.dtype.size()))?;
+                cell.device.check_size(core.geometry.numel(), core.dtype)?;
                 device_view::read(cell.get(), &core.geometry, core.dtype.kind())
             }
         }
@@ -202,6 +203,7 @@ impl Tensor {
             DispatchTensorKind::Flex(tensor) => adopt(tensor, dtype)?.moved(device),
             _ => {
                 use burn_backend::TensorMetadata;
+                device.check_size(value.shape().num_elements(), dtype)?;
                 let value = device_view::wrap_narrow(value, dtype)?;
                 let shape: Dims = value.shape().as_slice().iter().copied().collect();
                 let geometry = Geometry::contiguous(&shape);

@@ -42,6 +42,7 @@ impl Tensor {
         if self.numel() == 0 {
             return Self::empty_on(device, &self.shape(), dtype);
         }
+        device.check_size(self.numel(), dtype)?;
         let stored = device_view::stored_as(dtype, device)?;
         if matches!(dtype, DType::I64) {
             self.check_fits_int32(device)?;
