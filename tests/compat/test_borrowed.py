@@ -142,3 +142,12 @@ def test_names_of_the_binary_that_lightning_and_tensordict_import():
     assert pyburn._C._functorch.maybe_get_level(pyburn.ones(1)) == torch._C._functorch.maybe_get_level(torch.ones(1))
     operation = pyburn.distributed.ReduceOp
     assert isinstance(operation.SUM, operation.RedOpType) and int(operation.MAX) == int(torch.distributed.ReduceOp.MAX)
+
+
+def test_switches_can_be_set_in_the_context_that_monai_opens():
+    for lib in (torch, pyburn):
+        before = lib.backends.cudnn.deterministic
+        with lib.backends.__allow_nonbracketed_mutation():
+            lib.backends.cudnn.deterministic = not before
+            assert lib.backends.cudnn.deterministic is (not before) and lib.backends.flags_frozen() is False
+            lib.backends.cudnn.deterministic = before

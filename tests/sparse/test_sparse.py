@@ -263,3 +263,18 @@ def test_a_graph_convolution_learns():
         return lib.nn.functional.log_softmax(lib.spmm(graph, hidden @ b), dim=1)[:, 0].sum()
 
     check_op(loss, Case(VALUES), Case(features), Case(first), Case(second), rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:torch.sparse.SparseTensor")
+@pytest.mark.parametrize("name", ["FloatTensor", "DoubleTensor", "LongTensor"])
+def test_typed_constructors(name: str):
+    for lib in (torch, pyburn):
+        kind = getattr(lib.sparse, name)
+        places, values = lib.tensor(PLACES), lib.tensor(VALUES.tolist())
+        for made in (kind(places, values, lib.Size([3, 3])), kind(places, values)):
+            assert str(made.dtype).endswith("float32") and not made.is_coalesced()
+            assert made.to_dense().tolist() == [[0.0, 0.0, 3.0], [4.0, 0.0, 5.5], [0.0, -1.0, 0.0]]
+        empty = kind(2, 3)
+        assert empty.shape == (2, 3) and empty._nnz() == 0 and kind().shape == (0,)
+        assert isinstance(empty, kind) and not isinstance(empty.to_dense(), kind)
+        assert not isinstance(empty, lib.sparse.ByteTensor)

@@ -9,8 +9,35 @@ from pyburn.ops import zeros
 from pyburn.sparse import operands as _operands
 from pyburn.sparse.creation import sparse_coo_tensor as sparse_coo_tensor
 from pyburn.sparse.creation import sparse_csr_tensor as sparse_csr_tensor
+from pyburn.sparse.legacy import (
+    BFloat16Tensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 
-__all__ = ["addmm", "log_softmax", "mm", "sampled_addmm", "softmax", "sum"]
+__all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+    "addmm",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "sum",
+]
 
 _operands.install()
 
