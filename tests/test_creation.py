@@ -258,6 +258,19 @@ def test_arange_has_torchs_length(start, end, step):
         torch.testing.assert_close(to_torch(found), expected, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [2, 7, 28, 199, 224, 1001])
+def test_ranges_have_torchs_last_bit(count, dtype):
+    """What is floored or compared afterwards (pixels, angles, bins) depends on it."""
+    for make in (
+        lambda lib: lib.linspace(-1, 1, count, dtype=getattr(lib, dtype)),
+        lambda lib: lib.linspace(0.1, 7.3, count, dtype=getattr(lib, dtype)),
+        lambda lib: lib.arange(-1, 1, 2 / count, dtype=getattr(lib, dtype)),
+        lambda lib: lib.arange(0, count * 0.3, 0.3, dtype=getattr(lib, dtype)),
+    ):
+        assert torch.equal(to_torch(make(pyburn)), make(torch))
+
+
 def test_arange_by_keyword_and_tensor():
     same(lambda lib: lib.arange(end=3, start=1))
     same(lambda lib: lib.arange(start=1, end=9, step=3))

@@ -123,21 +123,41 @@ fn _arange(
         let (first, by) = (start.as_i64(), step.as_i64());
         integers(length, dtype, move |index| first.wrapping_add(by.wrapping_mul(index as i64)))?
     } else {
-        let (first, by) = (start.as_f64(), step.as_f64());
-        floats(length, dtype, move |index| first + by * index as f64)?
+        floats(length, dtype, stepped(start.as_f64(), step.as_f64(), length, dtype))?
     };
     finish(to_device(&out, device_or_default(device)?)?, requires_grad)
+}
+
+/// The points of `arange`, rounded as torch rounds them: in groups of lanes that count from the rounded value of their
+/// first, two groups at a time, and one by one where no two groups are left.
+fn stepped(start: f64, step: f64, length: usize, dtype: DType) -> impl Fn(usize) -> f64 + Sync + Send + Copy {
+    let lanes = match dtype {
+        DType::F32 => 8,
+        DType::F64 => 4,
+        _ => 1,
+    };
+    let grouped = length - length % (2 * lanes);
+    move |index| {
+        if lanes == 1 || index >= grouped {
+            return step.mul_add(index as f64, start);
+        }
+        let lane = index % lanes;
+        let base = step.mul_add((index - lane) as f64, start);
+        let base = if dtype == DType::F32 { f64::from(base as f32) } else { base };
+        step.mul_add(lane as f64, base)
+    }
 }
 
 /// The points of `linspace`, counted from both ends towards the middle so that they are symmetric.
 fn spaced(start: f64, end: f64, steps: usize, dtype: DType) -> impl Fn(usize) -> f64 + Sync + Send + Copy {
     let single = dtype.is_float() && dtype != DType::F64;
-    let step = (end - start) / steps.saturating_sub(1).max(1) as f64;
+    let gaps = steps.saturating_sub(1).max(1);
+    let step = if single { f64::from((end as f32 - start as f32) / gaps as f32) } else { (end - start) / gaps as f64 };
     move |index| {
         let (anchor, by) =
             if index < steps / 2 || steps == 1 { (start, index as f64) } else { (end, -((steps - 1 - index) as f64)) };
-        // torch computes in the result's own precision.
-        if single { f64::from(by as f32 * step as f32 + anchor as f32) } else { anchor + step * by }
+        // torch computes in the result's own precision, and rounds once.
+        if single { f64::from((by as f32).mul_add(step as f32, anchor as f32)) } else { step.mul_add(by, anchor) }
     }
 }
 

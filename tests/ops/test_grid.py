@@ -44,14 +44,16 @@ def test_affine_grid(size: tuple[int, ...], align_corners: bool) -> None:
     check_op(lambda lib, theta: of(lib).affine_grid(theta, size, align_corners), normal(2, n, n + 1), atol=1e-5)
 
 
-def test_the_identity_map_takes_torchs_side_of_every_pixel() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [(28, 28), (7, 5), (33, 100), (61, 47)])
+def test_the_identity_map_takes_torchs_side_of_every_pixel(size: tuple[int, int], dtype: str) -> None:
     """The sampled places lie on the pixels, where the gradient by the map jumps: the last bit decides."""
-    theta = np.array([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], np.float32)
+    theta = np.array([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], dtype)
 
     def sampled(lib: Any, theta: Any, image: Any) -> Any:
-        return of(lib).grid_sample(image, of(lib).affine_grid(theta, (1, 1, 28, 28), False), align_corners=False)
+        return of(lib).grid_sample(image, of(lib).affine_grid(theta, (1, 1, *size), False), align_corners=False)
 
-    check_op(sampled, theta, normal(1, 1, 28, 28), rtol=1e-3, atol=1e-3)
+    check_op(sampled, theta, normal(1, 1, *size).astype(dtype), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("options", [{}, {"padding": 1, "stride": 2}, {"dilation": 2, "padding": 1}])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyburn._core import DTypeError, Tensor, int64
+from pyburn._core import DTypeError, Tensor, float32, float64, int64
 from pyburn.ops._methods import need_float, need_real
 from pyburn.ops.ranges import linspace
 
@@ -143,7 +143,10 @@ def grid_sample(
         raise ValueError(f"grid_sample: padding_mode {padding_mode!r} is not 'zeros', 'border' or 'reflection'")
     corners = bool(align_corners)
     sizes = list(input.shape[2:])
-    places = [_pixels(grid.select(-1, n - 1 - dim).reshape(grid.shape[0], -1), sizes[dim], corners) for dim in range(n)]
+    places = [
+        _pixels(grid.select(-1, n - 1 - dim).reshape(grid.shape[0], -1), sizes[dim], corners, n == 2)
+        for dim in range(n)
+    ]
     kept = [_inside(place, size, padding_mode, corners) for place, size in zip(places, sizes, strict=True)]
     taps: list[list[tuple[Tensor, Tensor | None]]]
     if mode == "nearest":
@@ -163,9 +166,33 @@ def grid_sample(
 Tap = tuple[Tensor, Tensor | None]
 
 
-def _pixels(place: Tensor, size: int, corners: bool) -> Tensor:
-    """From -1..1 to numbers of pixels."""
-    return (place + 1) * ((size - 1) / 2) if corners else ((place + 1) * size - 1) * 0.5
+def _pixels(place: Tensor, size: int, corners: bool, image: bool) -> Tensor:
+    """From -1..1 to numbers of pixels.
+
+    torch rounds those of images in another order than those of volumes: where a place lies on a pixel, the last bit
+    decides from which side the gradient is taken.
+    """
+    if corners:
+        return (place + 1) * ((size - 1) / 2) if image else (place + 1) * 0.5 * (size - 1)
+    if not image:
+        return ((place + 1) * size - 1) * 0.5
+    shifted = place + 1
+    twice = shifted * (size / 2) - 0.5
+    if place.dtype not in (float32, float64) or place.device.type != "cpu":
+        return twice
+    # Both are so near to each other that their difference and its sum are exact.
+    return twice + (_once(shifted.detach(), size / 2) - twice.detach())
+
+
+def _once(shifted: Tensor, scale: float) -> Tensor:
+    """`shifted * scale - 0.5` rounded once, as a fused instruction does, for a scale of few bits."""
+    if shifted.dtype == float32:
+        return (shifted.to(float64) * scale - 0.5).to(float32)
+    product = shifted * scale
+    high = shifted * 134217729.0  # 2**27 + 1 splits a number in halves whose products with the scale are exact
+    high = high - (high - shifted)
+    rest = (high * scale - product) + (shifted - high) * scale
+    return (product - 0.5) + rest
 
 
 def _inside(place: Tensor, size: int, padding_mode: str, corners: bool) -> Tensor:
