@@ -20,12 +20,14 @@ use crate::guard;
 pub enum Device {
     Cpu,
     Wgpu(u16),
+    /// torch's device without memory: its tensors have a shape, strides and a dtype, and no values.
+    Meta,
     /// A device of torch's that is not here: it can be named and compared, and no tensor is ever on it.
     Absent(&'static str, Option<u16>),
 }
 
 /// torch's names for devices that pyburn has not.
-const ABSENT: [&str; 9] = ["cuda", "mps", "xpu", "meta", "hip", "xla", "hpu", "mtia", "privateuseone"];
+const ABSENT: [&str; 8] = ["cuda", "mps", "xpu", "hip", "xla", "hpu", "mtia", "privateuseone"];
 
 struct Adapter {
     device: WgpuDevice,
@@ -37,7 +39,7 @@ struct Adapter {
 static ADAPTERS: OnceLock<Vec<Adapter>> = OnceLock::new();
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// What `set_default_device` chose: -2 nothing, -1 the CPU, n the n-th adapter.
+/// What `set_default_device` chose: -3 meta, -2 nothing, -1 the CPU, n the n-th adapter.
 static DEFAULT: AtomicI32 = AtomicI32::new(-2);
 
 thread_local! {
@@ -112,10 +114,15 @@ impl Device {
         self == Self::Cpu
     }
 
+    pub fn is_meta(self) -> bool {
+        self == Self::Meta
+    }
+
     pub fn name(self) -> String {
         match self {
             Self::Cpu => "cpu".to_string(),
             Self::Wgpu(index) => format!("wgpu:{index}"),
+            Self::Meta => "meta".to_string(),
             Self::Absent(kind, None) => kind.to_string(),
             Self::Absent(kind, Some(index)) => format!("{kind}:{index}"),
         }
@@ -137,7 +144,7 @@ impl Device {
 
     /// Refuses a GPU after a fork: the threads that serve it were left behind, and asking them would never end.
     pub fn check_alive(self) -> Result<()> {
-        if self.is_cpu() || !is_forked() {
+        if self.is_cpu() || self.is_meta() || !is_forked() {
             return Ok(());
         }
         error::device("wgpu cannot be used in a forked process; start it with multiprocessing's 'spawn' method")
@@ -168,7 +175,8 @@ impl Device {
     pub fn burn(self) -> Result<DispatchDevice> {
         self.check_alive()?;
         match self {
-            Self::Cpu => Ok(DispatchDevice::from(FlexDevice)),
+            // What no kernel of ours answers for a meta tensor is asked of the CPU, over zeros.
+            Self::Cpu | Self::Meta => Ok(DispatchDevice::from(FlexDevice)),
             Self::Wgpu(index) => match adapters().get(index as usize) {
                 Some(adapter) => Ok(DispatchDevice::Cube(CubeDevice::Wgpu(adapter.device.clone()))),
                 None if adapters().is_empty() => error::device(
@@ -198,6 +206,7 @@ impl Device {
         };
         match kind {
             "cpu" | "ndarray" | "flex" => Ok(Self::Cpu),
+            "meta" => Ok(Self::Meta),
             "wgpu" | "gpu" | "wgpudevice" | "fusionjitbackend" | "vulkan" | "metal" | "webgpu" => Ok(Self::Wgpu(index)),
             "cuda" | "mps" | "xpu" if !adapters().is_empty() && !adapters()[0].software => Ok(Self::Wgpu(index)),
             "cuda" | "mps" | "xpu" => error::device(format!(
@@ -223,6 +232,7 @@ pub fn default_device() -> Result<Device> {
     match DEFAULT.load(Ordering::Relaxed) {
         -1 => Ok(Device::Cpu),
         -2 => choose(),
+        -3 => Ok(Device::Meta),
         index => Ok(Device::Wgpu(index as u16)),
     }
 }
@@ -273,6 +283,7 @@ fn set_default(device: Device) {
         // An absent device is refused before it comes here.
         Device::Cpu | Device::Absent(..) => -1,
         Device::Wgpu(index) => i32::from(index),
+        Device::Meta => -3,
     };
     DEFAULT.store(code, Ordering::Relaxed);
 }
@@ -306,6 +317,7 @@ impl PyDevice {
         match self.0 {
             Device::Cpu => "cpu",
             Device::Wgpu(_) => "wgpu",
+            Device::Meta => "meta",
             Device::Absent(kind, _) => kind,
         }
     }
@@ -313,7 +325,7 @@ impl PyDevice {
     #[getter]
     fn index(&self) -> Option<u16> {
         match self.0 {
-            Device::Cpu => None,
+            Device::Cpu | Device::Meta => None,
             Device::Wgpu(index) => Some(index),
             Device::Absent(_, index) => index,
         }
@@ -326,6 +338,7 @@ impl PyDevice {
     fn __repr__(&self) -> String {
         match self.0 {
             Device::Cpu => "device(type='cpu')".to_string(),
+            Device::Meta => "device(type='meta')".to_string(),
             Device::Wgpu(index) => format!("device(type='wgpu', index={index})"),
             Device::Absent(kind, None) => format!("device(type='{kind}')"),
             Device::Absent(kind, Some(index)) => format!("device(type='{kind}', index={index})"),

@@ -279,7 +279,7 @@ def test_the_log_line_reaches_a_program_s_own_handler(caplog: pytest.LogCaptureF
     assert "default device: cpu" in caplog.text
 
 
-NAMES = ["cuda", "cuda:1", "mps", "meta", "xpu:0"]
+NAMES = ["cuda", "cuda:1", "mps", "hpu", "xpu:0"]
 
 
 @pytest.mark.parametrize("name", NAMES)

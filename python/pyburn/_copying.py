@@ -34,6 +34,13 @@ def _rebuild_tensor(
     return _as(kind, made, requires_grad)
 
 
+def _rebuild_meta(
+    kind: type[Tensor], shape: tuple[int, ...], stride: tuple[int, ...], dtype: _core.dtype, requires_grad: bool
+) -> Tensor:
+    """A tensor without values, of which only the form was written."""
+    return _as(kind, _core._empty_strided(list(shape), list(stride), dtype, _core.device("meta")), requires_grad)
+
+
 def _as(kind: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:
     if kind is Tensor:
         return data.requires_grad_() if requires_grad else data
@@ -45,6 +52,8 @@ def __reduce_ex__(
     self: Tensor, protocol: SupportsIndex
 ) -> tuple[Callable[..., Tensor], tuple[Any, ...], dict[str, Any] | None]:
     shape = tuple(self.shape)
+    if self.is_meta:
+        return _rebuild_meta, (type(self), shape, self.stride(), self.dtype, self.requires_grad), self.__dict__ or None
     arguments = (type(self), self._bytes(), shape, self.dtype, str(self.device), self.requires_grad)
     return _rebuild_tensor, arguments, self.__dict__ or None
 

@@ -243,7 +243,13 @@ def _nested_text(nested: Any, shape: Sequence[int], indent: int, summarize: bool
     return "[" + ("," + "\n" * (len(shape) - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
+def _is_meta(tensor: Printable) -> bool:
+    return str(tensor.device) == "meta"
+
+
 def _contents(tensor: Printable, indent: int) -> str:
+    if _is_meta(tensor):
+        return "..."
     if tensor.numel() == 0:
         return "[]"
     summarize = tensor.numel() > _options.threshold
@@ -299,8 +305,9 @@ def _suffixes(tensor: Printable, default_dtype: str) -> list[str]:
     if device != "cpu":
         found.append(f"device='{device}'")
     name = _dtype_name(tensor.dtype)
-    empty = tensor.numel() == 0
-    if (empty and len(tensor.shape) != 1) or (not empty and _options.edgeitems == 0):
+    meta = _is_meta(tensor)
+    empty = meta or tensor.numel() == 0
+    if meta or (empty and len(tensor.shape) != 1) or (not empty and _options.edgeitems == 0):
         found.append(f"size={tuple(tensor.shape)}")
     # Without elements nothing tells an integer or bool tensor from one of the default dtype.
     known = {default_dtype} if empty else {default_dtype, _complex_of(default_dtype), "int64", "bool"}
@@ -372,7 +379,7 @@ def tensor_html(tensor: Printable, default_dtype: object = "float32") -> str:
     sizes = "x".join(str(size) for size in tensor.shape) or "scalar"
     about = f"{type(tensor).__name__} {sizes}, {_dtype_name(tensor.dtype)}, {tensor.device}"
     about += "".join(f", {suffix}" for suffix in _grad_suffix(tensor))
-    if len(tensor.shape) in (1, 2) and tensor.numel() > 0 and _options.edgeitems > 0:
+    if len(tensor.shape) in (1, 2) and tensor.numel() > 0 and _options.edgeitems > 0 and not _is_meta(tensor):
         body = _table_html(tensor)
     else:
         body = f"<pre>{html.escape(tensor_str(tensor, default_dtype))}</pre>"

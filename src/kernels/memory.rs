@@ -5,7 +5,7 @@ use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::tensor::geometry::Geometry;
 use crate::tensor::storage::{Data, Storage};
-use crate::tensor::{SPARSE, Tensor};
+use crate::tensor::{NO_VALUES, SPARSE, Tensor};
 
 /// CPU memory that several threads of one kernel may use, each for elements of its own.
 #[derive(Clone, Copy)]
@@ -22,6 +22,7 @@ impl Memory {
         match tensor.core().storage.data() {
             Data::Cpu(buffer) => Ok(Self(buffer.pointer())),
             Data::Nothing(_) => error::missing(SPARSE),
+            Data::Meta(_) => error::missing(NO_VALUES),
             Data::Device(_) => error::device("a CPU kernel was given a GPU tensor"),
         }
     }

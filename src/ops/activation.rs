@@ -469,7 +469,9 @@ pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     let name = if log { "log_softmax" } else { "softmax" };
     crate::check::kind(name, x.dtype(), &[Kind::Float])?;
     let dtype = x.dtype();
-    let out = if x.device().is_cpu() {
+    let out = if x.is_meta() {
+        Tensor::meta_of(&x.shape(), dtype)?
+    } else if x.device().is_cpu() {
         let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let input = if dtype == wide { x.contiguous_data()? } else { x.converted(wide)? };
         let out = softmax_rows(&input, dim, log)?;

@@ -69,7 +69,7 @@ pub fn view_as_complex(x: &Tensor) -> Result<Tensor> {
             x.dtype().name()
         ));
     }
-    if !x.device().is_cpu() {
+    if !x.device().is_cpu() && !x.is_meta() {
         return error::dtype(format!(
             "view_as_complex: complex numbers are on the CPU only, this tensor is on {}; use .cpu() first",
             x.device().name()
@@ -202,7 +202,7 @@ pub fn sgn(x: &Tensor) -> Result<Tensor> {
 /// Complex numbers from their parts, which have one float dtype and broadcast.
 pub fn join(re: &Tensor, im: &Tensor) -> Result<Tensor> {
     crate::check::same_device("complex", &[re, im])?;
-    if !re.device().is_cpu() {
+    if !re.device().is_cpu() && !re.is_meta() {
         return error::dtype(format!("complex: complex numbers are on the CPU only, not on {}", re.device().name()));
     }
     if re.dtype() != im.dtype() {
@@ -220,7 +220,7 @@ pub fn join(re: &Tensor, im: &Tensor) -> Result<Tensor> {
         ));
     }
     let shape = crate::tensor::geometry::broadcast("complex", &re.shape(), &im.shape())?;
-    let out = Tensor::zeroed(&shape, re.dtype().complex())?;
+    let out = super::creation::zeros(&shape, re.dtype().complex(), re.device())?;
     let views = parts(&out);
     for (index, part) in [re, im].into_iter().enumerate() {
         views.alias(views.geometry().select(shape.len(), index)).write(part)?;

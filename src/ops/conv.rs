@@ -179,7 +179,7 @@ pub fn convolve(x: &Tensor, weight: &Tensor, options: &Options) -> Result<Tensor
     };
     let mut target: Dims = [shape[0], sizes[0]].into_iter().collect();
     target.extend(spatial);
-    let out = if target.contains(&0) || x.numel() == 0 || weight.numel() == 0 {
+    let out = if target.contains(&0) || x.numel() == 0 || weight.numel() == 0 || x.is_meta() {
         creation::zeros(&target, x.dtype(), x.device())?
     } else if is_ours(x) {
         let problem = options.problem(&sizes, &shape[2..], &target[2..]);
@@ -209,7 +209,7 @@ pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial:
     let (shape, sizes) = (grad.shape(), weight.shape());
     let mut target: Dims = [shape[0], sizes[1] * options.groups].into_iter().collect();
     target.extend(spatial.iter().copied());
-    let out = if target.contains(&0) || grad.numel() == 0 || weight.numel() == 0 {
+    let out = if target.contains(&0) || grad.numel() == 0 || weight.numel() == 0 || grad.is_meta() {
         creation::zeros(&target, grad.dtype(), grad.device())?
     } else if is_ours(grad) {
         let problem = options.problem(&sizes, spatial, &shape[2..]);
@@ -268,7 +268,7 @@ fn filled_up(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[usize]) -> 
 pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[usize]) -> Result<Tensor> {
     let mut target: Dims = [grad.size(1), x.size(1) / options.groups.max(1)].into_iter().collect();
     target.extend(kernel.iter().copied());
-    let out = if x.numel() == 0 || grad.numel() == 0 {
+    let out = if x.numel() == 0 || grad.numel() == 0 || x.is_meta() {
         creation::zeros(&target, x.dtype(), x.device())?
     } else if is_ours(x) {
         let problem = options.problem(&target, &x.shape()[2..], &grad.shape()[2..]);

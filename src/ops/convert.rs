@@ -338,7 +338,11 @@ impl PyTensor {
         let _ = non_blocking;
         let Some(dtype) = dtype else {
             let tensor = &slf.get().tensor;
-            let place = if tensor.device().is_cpu() { "" } else { ".wgpu" };
+            let place = match tensor.device() {
+                Device::Cpu => "",
+                Device::Meta => ".meta",
+                _ => ".wgpu",
+            };
             let name = format!("{}{place}.{}", library(), legacy_name(tensor.dtype()));
             return Ok(name.into_pyobject(slf.py())?.into_any());
         };

@@ -24,6 +24,9 @@ pub fn zeros(shape: &[usize], dtype: DType, device: Device) -> Result<Tensor> {
 }
 
 pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Result<Tensor> {
+    if device.is_meta() {
+        return Tensor::meta_of(shape, dtype);
+    }
     let numel = checked_numel(shape)?;
     crate::check::allocation(numel.saturating_mul(dtype.size()))?;
     if device.is_cpu() {
@@ -120,6 +123,7 @@ pub fn to_device(x: &Tensor, device: Device) -> Result<Tensor> {
     if x.device() == device {
         return Ok(x.clone());
     }
+    x.need_values()?;
     let out = x.moved(device)?;
     if let Some(record) = Record::new("ToCopyBackward0", &[x]) {
         record.finish(&out, |c| grads([Some(c.grad()?)]));
@@ -138,7 +142,7 @@ pub fn view_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if core.dtype == dtype {
         return super::movement::alias(x);
     }
-    if !x.device().is_cpu() {
+    if !x.device().is_cpu() && !x.is_meta() {
         return error::dtype(format!(
             "view: {} cannot be read as {} on {}; move the tensor to the CPU with .cpu() first",
             core.dtype.name(),

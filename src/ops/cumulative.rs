@@ -37,6 +37,9 @@ fn along(x: &Tensor, dim: usize, reverse: bool) -> Along {
 fn totals(op: &'static str, add: bool, x: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
     let from = x.dtype();
     let dtype = if from.is_differentiable() { from } else { DType::I64 };
+    if x.is_meta() {
+        return Tensor::meta_of(&x.shape(), dtype);
+    }
     if !x.device().is_cpu() && x.numel() > 0 && x.rank() > 0 && x.size(dim) <= LONG {
         return device_totals(op, add, &creation::to_dtype(&x.detached(), dtype)?, dim, reverse);
     }

@@ -345,6 +345,9 @@ pub fn item<'py>(py: Python<'py>, x: &Tensor) -> PyResult<Bound<'py, PyAny>> {
             error::Error::Runtime(format!("a Tensor with {numel} elements cannot be converted to Scalar")).into()
         );
     }
+    if x.is_meta() {
+        return Err(error::Error::Runtime("Tensor.item() cannot be called on meta tensors".to_string()).into());
+    }
     number(py, x.dtype(), &x.to_bytes()?)
 }
 
@@ -358,6 +361,7 @@ fn single<'py>(py: Python<'py>, x: &Tensor) -> PyResult<Bound<'py, PyAny>> {
 /// The truth of a single value.
 fn truth(x: &Tensor) -> Result<bool> {
     match x.numel() {
+        1 if x.is_meta() => error::runtime("Tensor.item() cannot be called on meta tensors"),
         1 => Ok(x.converted(DType::Bool)?.to_bytes()?.first().is_some_and(|&byte| byte != 0)),
         0 => error::runtime("Boolean value of Tensor with no values is ambiguous"),
         _ => error::runtime("Boolean value of Tensor with more than one value is ambiguous"),

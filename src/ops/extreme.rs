@@ -86,7 +86,7 @@ fn extremes(op: &str, max: bool, x: &Tensor, dim: usize, keepdim: bool) -> Resul
     }
     let (dtype, device) = (x.dtype(), x.device());
     let target = reduced_shape(&x.shape(), &[dim], keepdim);
-    if x.numel() == 0 {
+    if x.numel() == 0 || device.is_meta() {
         return Ok((creation::zeros(&target, dtype, device)?, creation::zeros(&target, DType::I64, device)?));
     }
     if !device.is_cpu() {

@@ -15,7 +15,7 @@ use crate::tensor::geometry::wrap_dim;
 
 /// The transform on the values alone; `size` is the result's along the dimension.
 fn raw(x: &Tensor, what: Transform, size: usize) -> Result<Tensor> {
-    if !x.device().is_cpu() {
+    if !x.device().is_cpu() && !x.is_meta() {
         return error::dtype(format!(
             "fft: complex numbers are on the CPU only, this tensor is on {}; use .cpu() first",
             x.device().name()
@@ -28,6 +28,9 @@ fn raw(x: &Tensor, what: Transform, size: usize) -> Result<Tensor> {
     }
     let part = x.dtype().real();
     let dtype = if what.to == Line::Real { part } else { part.complex() };
+    if x.is_meta() {
+        return Tensor::meta_of(&shape, dtype);
+    }
     let out = Tensor::zeroed(&shape, dtype)?;
     let (input, output) = (Memory::of(x)?, Memory::of(&out)?);
     let (from, to) = (x.geometry(), out.geometry());

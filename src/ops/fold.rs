@@ -39,6 +39,9 @@ pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) ->
     let (shape, from) = (x.shape(), x.dtype());
     let target = reduced_shape(&shape, dims, keepdim);
     let dtype = result_dtype(which, from);
+    if x.is_meta() {
+        return Tensor::meta_of(&target, dtype);
+    }
     if !x.device().is_cpu() {
         return on_device(op, which, x, dims, &target, dtype);
     }

@@ -49,7 +49,9 @@ pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
     }
     shape[dim] = total;
     checked_numel(&shape)?;
-    let out = if device.is_cpu() {
+    let out = if device.is_meta() {
+        Tensor::meta_as(&shape, &common_format(&parts).strides(&shape)?, dtype)?
+    } else if device.is_cpu() {
         let out = Tensor::uninit_as(&shape, &common_format(&parts).strides(&shape)?, dtype)?;
         for (part, &(start, length)) in parts.iter().zip(&starts) {
             out.alias(out.geometry().slice(dim, start, length, 1)).write(part)?;

@@ -100,6 +100,9 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
     shape.extend([left_matrix[0], right_matrix[1]]);
     let dtype = a.dtype();
     let (a, b) = (with_batch(a, &batch), with_batch(b, &batch));
+    if a.is_meta() {
+        return Tensor::meta_of(&shape, dtype);
+    }
     if a.device().is_cpu() {
         let wide = wide(dtype);
         let out = Tensor::zeroed(&shape, wide)?;

@@ -120,6 +120,7 @@ pub fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tens
 
 /// Which elements are not zero, as bytes in row-major order.
 fn truth(x: &Tensor) -> Result<Vec<u8>> {
+    x.need_values()?;
     let host = x.moved(Device::Cpu)?;
     if host.dtype() == DType::Bool { host.to_bytes() } else { host.converted(DType::Bool)?.to_bytes() }
 }

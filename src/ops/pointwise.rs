@@ -13,7 +13,7 @@ use crate::kernels::number::Number;
 use crate::kernels::pointwise::Strided;
 use crate::tensor::geometry::{Dims, Geometry, MAX_RANK, broadcast, checked_numel, contiguous_strides, strides_like};
 use crate::tensor::storage::Data;
-use crate::tensor::{Core, SPARSE, Tensor};
+use crate::tensor::{Core, NO_VALUES, SPARSE, Tensor};
 use crate::with_number;
 
 /// An operand inside the core: a tensor or a number.
@@ -165,7 +165,23 @@ pub fn evaluate<const N: usize>(
             device = tensor.device();
         }
     }
-    if device.is_cpu() { on_cpu(call, kernel) } else { on_gpu(call, device, kernel, gpu) }
+    match device {
+        Device::Cpu => on_cpu(call, kernel),
+        Device::Meta => on_meta(&call),
+        _ => on_gpu(call, device, kernel, gpu),
+    }
+}
+
+/// The result's shape and layout; the operands are checked as on a GPU.
+fn on_meta<const N: usize>(call: &Call<'_, N>) -> Result<Tensor> {
+    let shape = common_shape(call.name, &call.args)?;
+    for (arg, dtype) in call.args.iter().zip(call.dtypes) {
+        on_device(call.name, *arg, dtype, Device::Meta, shape.len())?;
+    }
+    match call.into {
+        Some(target) => Ok(target.clone()),
+        None => Tensor::meta_as(&shape, &layout(&call.args, &shape), call.out),
+    }
 }
 
 /// The usual small case, with nothing to convert, broadcast or wait for.
@@ -286,6 +302,7 @@ fn pointer(core: &Core) -> Result<*mut u8> {
     match core.storage.data() {
         Data::Cpu(buffer) => Ok(buffer.pointer()),
         Data::Nothing(_) => error::missing(SPARSE),
+        Data::Meta(_) => error::missing(NO_VALUES),
         Data::Device(_) => error::device("a kernel for the CPU was given a tensor on another device"),
     }
 }
@@ -376,7 +393,8 @@ pub fn beside_number<'a>(a: Arg<'a>, b: Arg<'a>, dtype: DType) -> Option<(&'a Te
         (Arg::Scalar(number), Arg::Tensor(x)) => (x, number, true),
         _ => return None,
     };
-    let fits = dtype == DType::F32 && x.dtype() == DType::F32 && !x.device().is_cpu() && x.numel() > 0;
+    let gpu = matches!(x.device(), Device::Wgpu(_));
+    let fits = dtype == DType::F32 && x.dtype() == DType::F32 && gpu && x.numel() > 0;
     fits.then(|| (x, number.as_f64(), left))
 }
 

@@ -155,7 +155,9 @@ fn max_pool(op: &str, x: &Tensor, windows: Vec<Windows>, moves: Option<&Moves>) 
     let shape = joined(&leading, windows.iter().map(|window| window.ranges.len()));
     let plane: usize = pooled.iter().product();
     let rows: usize = leading.iter().product();
-    let (values, places) = if x.device().is_cpu() || !x.dtype().is_float() {
+    let (values, places) = if x.is_meta() {
+        (Tensor::meta_of(&shape, x.dtype())?, Tensor::meta_of(&shape, DType::I64)?)
+    } else if x.device().is_cpu() || !x.dtype().is_float() {
         // burn pools floats only.
         let (values, places) = max_on_cpu(op, &x.detached().moved(Device::Cpu)?, windows, &shape)?;
         (values.moved(x.device())?, places.moved(x.device())?)

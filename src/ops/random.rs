@@ -159,6 +159,10 @@ fn memory_order(geometry: &Geometry) -> Vec<usize> {
 fn fill(op: &str, target: &Tensor, source: Option<Source>, draw: Draw) -> Result<()> {
     draw.check(op, target.dtype())?;
     check(op, target)?;
+    if target.is_meta() {
+        target.storage().bump();
+        return Ok(());
+    }
     let geometry = target.geometry();
     let draw = match draw {
         Draw::Normal(mean, std, _) => Draw::Normal(mean, std, geometry.is_contiguous()),
@@ -188,6 +192,9 @@ fn create(
     let shape = shape_of(op, &sizes(op, size)?)?;
     draw.check(op, dtype)?;
     let device = device_or_default(device)?;
+    if device.is_meta() {
+        return Ok(finish(Tensor::meta_of(&shape, dtype)?, requires_grad)?);
+    }
     let drawn = draw.tensor(&stream(source), &shape, dtype)?;
     Ok(finish(to_device(&drawn, device)?, requires_grad)?)
 }
@@ -328,6 +335,9 @@ fn _randperm(
     }
     crate::check::allocation(checked_numel(&[length])?.saturating_mul(8))?;
     let device = device_or_default(device)?;
+    if device.is_meta() {
+        return finish(Tensor::meta_of(&[length], dtype)?, requires_grad);
+    }
     let source = stream(generator);
     let order = guard::heavy("randperm", length, || source.lock().randperm(length))?;
     let out = from_vec(order, &[length], DType::I64)?;
@@ -385,6 +395,9 @@ fn bernoulli_each(p: &Tensor, source: &Shared, dtype: DType) -> Result<Tensor> {
 #[pyfunction]
 #[pyo3(signature = (input, generator=None))]
 fn _bernoulli(input: Tensor, generator: Option<Source>) -> Result<Tensor> {
+    if input.is_meta() {
+        return Tensor::meta_of(&input.shape(), input.dtype());
+    }
     let drawn = bernoulli_each(&input, &stream(generator), input.dtype())?;
     to_device(&drawn, input.device())
 }
@@ -413,6 +426,13 @@ fn _multinomial(input: Tensor, num_samples: isize, replacement: bool, generator:
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {samples} of {categories}"
         ));
     }
+    let mut out = shape.clone();
+    if let Some(last) = out.last_mut() {
+        *last = samples;
+    }
+    if input.is_meta() {
+        return Tensor::meta_of(&out, DType::I64);
+    }
     let rows: usize = shape.iter().rev().skip(1).product();
     let total = checked_numel(&[rows, samples])?;
     crate::check::allocation(total.saturating_mul(8))?;
@@ -422,10 +442,6 @@ fn _multinomial(input: Tensor, num_samples: isize, replacement: bool, generator:
         with_reals!(weights, |values| source.lock().multinomial(&values, categories, samples, replacement))
     })?
     .map_err(Error::Runtime)?;
-    let mut out = shape.clone();
-    if let Some(last) = out.last_mut() {
-        *last = samples;
-    }
     to_device(&from_vec(picked, &out, DType::I64)?, input.device())
 }
 
@@ -433,6 +449,9 @@ fn _multinomial(input: Tensor, num_samples: isize, replacement: bool, generator:
 #[pyfunction]
 #[pyo3(signature = (input, generator=None))]
 fn _poisson(input: Tensor, generator: Option<Source>) -> Result<Tensor> {
+    if input.is_meta() {
+        return Tensor::meta_of(&input.shape(), input.dtype());
+    }
     let rates = reals("poisson", &input)?;
     let source = stream(generator);
     let counts: Vec<f64> = with_reals!(rates, |values| {
@@ -452,6 +471,9 @@ fn _poisson(input: Tensor, generator: Option<Source>) -> Result<Tensor> {
 /// Refuses standard deviations below zero.
 #[pyfunction]
 fn _check_std(std: Tensor) -> Result<()> {
+    if std.is_meta() {
+        return Ok(());
+    }
     let negative = with_reals!(reals("normal", &std)?, |values| values.into_iter().any(|std| !(f64::from(std) >= 0.0)));
     if negative { error::runtime("normal expects all elements of std >= 0.0") } else { Ok(()) }
 }
@@ -521,6 +543,7 @@ impl PyTensor {
         let tensor = &slf.get().tensor;
         match p.unwrap_or(Operand::Scalar(Scalar::Float(0.5))) {
             Operand::Scalar(p) => fill("bernoulli_", tensor, generator, Draw::Bernoulli(p.as_f64()))?,
+            Operand::Tensor(_) if tensor.is_meta() => check("bernoulli_", tensor)?,
             Operand::Tensor(p) => {
                 check("bernoulli_", tensor)?;
                 let p = to_device(&p.detached(), Device::Cpu)?;

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::{creation, linalg, movement};
 use crate::autograd::{Record, grads};
+use crate::device::Device;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
@@ -19,7 +20,15 @@ pub fn resample(x: &Tensor, dim: usize, taps: &Arc<Taps>) -> Result<Tensor> {
     if shape.get(dim) != Some(&taps.inputs) {
         return error::shape(format!("resample: dimension {dim} of {:?} must be {}", shape.as_slice(), taps.inputs));
     }
-    let out = if x.device().is_cpu() { on_cpu(x, dim, taps)? } else { on_device(x, dim, taps)? };
+    let out = match x.device() {
+        Device::Cpu => on_cpu(x, dim, taps)?,
+        Device::Meta => {
+            let mut target = shape.clone();
+            target[dim] = taps.outputs();
+            Tensor::meta_of(&target, x.dtype())?
+        }
+        _ => on_device(x, dim, taps)?,
+    };
     if let Some(record) = Record::new("ResampleBackward0", &[x]) {
         let back = Arc::new(taps.transposed());
         record.finish(&out, move |c| grads([Some(resample(&c.grad()?, dim, &back)?)]));

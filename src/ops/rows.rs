@@ -131,6 +131,9 @@ pub fn put(
 
 fn take_raw(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
     let (dtype, device) = (x.dtype(), x.device());
+    if device.is_meta() {
+        return Tensor::meta_of(shape, dtype);
+    }
     let numel: usize = shape.iter().product();
     crate::check::allocation(numel.saturating_mul(dtype.size()))?;
     if numel == 0 {
@@ -175,7 +178,7 @@ pub fn put_raw(x: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Resu
             rows.numbers.len() * rows.block
         ));
     }
-    if values.numel() == 0 || x.numel() == 0 {
+    if values.numel() == 0 || x.numel() == 0 || device.is_meta() {
         return x.copied();
     }
     let on_device = !device.is_cpu() && matches!(update, Update::Assign | Update::Add);

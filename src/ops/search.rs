@@ -173,6 +173,7 @@ impl PyTensor {
         if weights.as_ref().is_some_and(|weights| weights.shape() != x.shape()) {
             return refuse("weights should have the same shape as input");
         }
+        x.need_values()?;
         let bytes = packed(x, DType::I64)?.to_bytes()?;
         let values: Vec<i64> =
             bytes.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok().map(i64::from_ne_bytes)).collect();

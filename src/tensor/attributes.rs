@@ -16,6 +16,7 @@ impl Tensor {
         let core = self.core();
         match core.storage.data() {
             Data::Nothing(_) => 0,
+            Data::Meta(bytes) => *bytes,
             Data::Cpu(buffer) => buffer.len(),
             Data::Device(cell) => {
                 use burn_backend::TensorMetadata;
@@ -67,10 +68,10 @@ impl PyTensor {
         false
     }
 
-    /// False: every tensor has elements.
+    /// Whether there are no values, only a shape and a dtype.
     #[getter]
     fn is_meta(&self) -> bool {
-        false
+        self.tensor.is_meta()
     }
 
     /// False: this tensor is dense.

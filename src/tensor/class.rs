@@ -265,6 +265,9 @@ impl PyTensor {
     /// The address of the first element.
     fn data_ptr(&self) -> usize {
         let core = self.tensor.core();
+        if core.storage.place().is_meta() {
+            return 0;
+        }
         core.storage.address() + core.geometry.offset * core.dtype.size()
     }
 

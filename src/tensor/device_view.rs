@@ -252,6 +252,9 @@ fn index_tensor(geometry: &Geometry, like: &DispatchTensor) -> DispatchTensor {
 /// How a GPU stores a type: integers as int32 where WGSL has nothing narrower or wider.
 pub fn stored_as(dtype: DType, device: Device) -> Result<BurnDType> {
     check_dtype(dtype, device)?;
+    if device.is_meta() {
+        return dtype.burn();
+    }
     Ok(match dtype {
         DType::F32 => BurnDType::F32,
         DType::F16 => BurnDType::F16,
@@ -264,6 +267,7 @@ pub fn stored_as(dtype: DType, device: Device) -> Result<BurnDType> {
 /// A whole number as a GPU stores it: int64 must fit, the other types wrap around as on the CPU.
 pub fn stored_number(value: i64, dtype: DType, device: Device) -> Result<i64> {
     match dtype {
+        _ if device.is_meta() => Ok(value),
         DType::U32 => Ok(i64::from(value as u32)),
         DType::I64 if i32::try_from(value).is_err() => error::runtime(format!(
             "{value} does not fit: {} stores int64 as int32; keep this tensor on the CPU",
@@ -276,7 +280,7 @@ pub fn stored_number(value: i64, dtype: DType, device: Device) -> Result<i64> {
 /// The boolean representation that burn uses on this device.
 pub fn bool_store(device: Device) -> Result<BoolStore> {
     let burn = device.burn()?;
-    if device.is_cpu() {
+    if device.is_cpu() || device.is_meta() {
         return Ok(BoolStore::Native);
     }
     for store in [BoolStore::Native, BoolStore::U8, BoolStore::U32] {
@@ -288,7 +292,7 @@ pub fn bool_store(device: Device) -> Result<BoolStore> {
 }
 
 pub fn check_dtype(dtype: DType, device: Device) -> Result<()> {
-    if device.is_cpu() {
+    if device.is_cpu() || device.is_meta() {
         return Ok(());
     }
     let supported = match dtype {

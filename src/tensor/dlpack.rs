@@ -345,6 +345,7 @@ impl PyTensor {
         if x.device().is_cpu() && stream.is_some_and(|stream| stream.extract::<i64>().map_or(true, |s| s != -1)) {
             return Err(PyTypeError::new_err("__dlpack__: stream must be None for a tensor on the CPU"));
         }
+        x.need_values()?;
         let wants_cpu = dl_device.is_some_and(|(kind, _)| kind == CPU);
         if dl_device.is_some() && !wants_cpu || !x.device().is_cpu() && (!wants_cpu || copy == Some(false)) {
             return Err(PyBufferError::new_err(format!(
@@ -360,8 +361,8 @@ impl PyTensor {
     /// DLPack's kind and number of this tensor's device.
     fn __dlpack_device__(&self) -> (i32, i32) {
         match self.tensor.device() {
-            // No tensor is on an absent device.
-            Device::Cpu | Device::Absent(..) => (CPU, 0),
+            // No tensor is on an absent device, and none without values is ever exported.
+            Device::Cpu | Device::Meta | Device::Absent(..) => (CPU, 0),
             Device::Wgpu(index) => (WEBGPU, i32::from(index)),
         }
     }

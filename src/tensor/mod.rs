@@ -34,6 +34,9 @@ use storage::{Buffer, Data, Storage};
 /// What a function answers that reads memory which a sparse tensor has not.
 pub const SPARSE: &str = "this function does not take sparse tensors; call .to_dense() first";
 
+/// What a function answers that needs the values of a meta tensor; torch's words.
+pub const NO_VALUES: &str = "Cannot copy out of meta tensor; no data!";
+
 /// A tensor as an ordinary value: cloning gives another name for the same object.
 #[derive(Clone)]
 pub struct Tensor(Arc<Inner>);
@@ -88,6 +91,27 @@ impl Tensor {
 
     pub fn is_sealed(&self) -> bool {
         matches!(self.core().storage.data(), Data::Nothing(_))
+    }
+
+    pub fn is_meta(&self) -> bool {
+        self.device().is_meta()
+    }
+
+    /// Refuses a tensor without values.
+    pub fn need_values(&self) -> Result<()> {
+        if self.is_meta() { error::missing(NO_VALUES) } else { Ok(()) }
+    }
+
+    /// A tensor without values.
+    pub fn meta_of(shape: &[usize], dtype: DType) -> Result<Self> {
+        Self::meta_as(shape, &geometry::contiguous_strides(shape), dtype)
+    }
+
+    /// As `meta_of`, laid out as `strides` (without gaps) say.
+    pub fn meta_as(shape: &[usize], strides: &[usize], dtype: DType) -> Result<Self> {
+        let bytes = geometry::checked_numel(shape)?.saturating_mul(dtype.size());
+        let geometry = Geometry { shape: Dims::from_slice(shape), strides: Dims::from_slice(strides), offset: 0 };
+        Ok(Self::new(Storage::meta(bytes), geometry, dtype))
     }
 
     pub fn shape(&self) -> Dims {
@@ -173,6 +197,13 @@ impl Tensor {
         let core = self.core();
         match core.storage.data() {
             Data::Nothing(_) => error::missing(SPARSE),
+            Data::Meta(_) if core.geometry.numel() == 0 => Self::zeroed(&core.geometry.shape, core.dtype)?.prim(),
+            // One zero that is seen everywhere, so that burn may tell what shape an op gives.
+            Data::Meta(_) => {
+                let strides = core.geometry.shape.iter().map(|_| 0).collect();
+                let everywhere = Geometry { shape: core.geometry.shape.clone(), strides, offset: 0 };
+                Self::zeroed(&[1], core.dtype)?.alias(everywhere).prim()
+            }
             Data::Cpu(buffer) => lend(buffer, &core.geometry, core.dtype),
             // cubecl takes no empty tensors; Flex does, and `from_prim` brings its results back.
             Data::Device(_) if core.geometry.numel() == 0 => Self::zeroed(&core.geometry.shape, core.dtype)?.prim(),
@@ -255,6 +286,9 @@ impl Tensor {
 
     /// As `copied_as`, with another element type.
     pub fn converted_as(&self, dtype: DType, strides: &[usize]) -> Result<Self> {
+        if self.is_meta() {
+            return Self::meta_as(&self.shape(), strides, dtype);
+        }
         if !self.device().is_cpu() {
             return self.converted(dtype);
         }
@@ -278,6 +312,9 @@ impl Tensor {
             let (out, _) = Self::uninit_with_pointer(&self.shape(), dtype)?;
             out.write_cpu(self)?;
             return Ok(out);
+        }
+        if self.is_meta() {
+            return Self::meta_of(&self.shape(), dtype);
         }
         device_view::check_dtype(dtype, self.device())?;
         if self.numel() == 0 {
@@ -306,7 +343,11 @@ impl Tensor {
 
     /// Writes `value` (same shape after expansion, any dtype, same device) into this tensor's memory.
     pub fn write(&self, value: &Self) -> Result<()> {
-        if self.device().is_cpu() { self.write_cpu(value) } else { self.write_device(value) }
+        match self.device() {
+            Device::Cpu => self.write_cpu(value),
+            Device::Meta => Ok(()),
+            _ => self.write_device(value),
+        }
     }
 
     fn write_cpu(&self, value: &Self) -> Result<()> {
@@ -366,6 +407,7 @@ impl Tensor {
         let size = core.dtype.size();
         let length = match core.storage.data() {
             Data::Nothing(_) => 0,
+            Data::Meta(bytes) => bytes / size,
             Data::Cpu(buffer) => buffer.len() / size,
             Data::Device(cell) => {
                 use burn_backend::TensorMetadata;

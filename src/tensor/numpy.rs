@@ -238,6 +238,9 @@ impl PyTensor {
     fn numpy<'py>(slf: Bound<'py, Self>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let given = &slf.get().tensor;
+        if force {
+            given.need_values()?;
+        }
         let tensor = if force { given.detached().moved(Device::Cpu)? } else { given.clone() };
         if tensor.requires_grad() && grad_enabled() {
             return Err(Error::Runtime(

@@ -28,6 +28,8 @@ struct Cell {
 pub enum Data {
     Cpu(Buffer),
     Device(Arc<DeviceCell>),
+    /// No memory, though it counts as so many bytes: the storage of a meta tensor.
+    Meta(usize),
     /// No memory: a sparse tensor has only a shape, a dtype and a device of its own.
     Nothing(Device),
 }
@@ -267,6 +269,10 @@ impl Storage {
         Self::new(Data::Nothing(device))
     }
 
+    pub fn meta(bytes: usize) -> Self {
+        Self::new(Data::Meta(bytes))
+    }
+
     fn new(data: Data) -> Self {
         Self(Arc::new(Cell { version: AtomicU32::new(0), inference: crate::autograd::inference_enabled(), data }))
     }
@@ -290,6 +296,7 @@ impl Storage {
         match &self.0.data {
             Data::Cpu(_) => Device::Cpu,
             Data::Device(cell) => cell.device,
+            Data::Meta(_) => Device::Meta,
             Data::Nothing(device) => *device,
         }
     }
@@ -298,6 +305,7 @@ impl Storage {
         let sole = match &self.0.data {
             Data::Cpu(buffer) => buffer.is_unshared(),
             Data::Device(cell) => Arc::strong_count(cell) == 1,
+            Data::Meta(_) => true,
             Data::Nothing(_) => false,
         };
         sole && Arc::strong_count(&self.0) == 1
@@ -326,7 +334,7 @@ impl Storage {
         match &self.0.data {
             Data::Cpu(buffer) => buffer.pointer as usize,
             Data::Device(cell) => Arc::as_ptr(cell) as usize,
-            Data::Nothing(_) => Arc::as_ptr(&self.0) as usize,
+            Data::Meta(_) | Data::Nothing(_) => Arc::as_ptr(&self.0) as usize,
         }
     }
 }

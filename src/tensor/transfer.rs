@@ -21,7 +21,14 @@ impl Tensor {
         if self.device() == device {
             return Ok(self.clone());
         }
+        if device.is_meta() {
+            return Self::meta_as(&self.shape(), &crate::ops::creation::preserved(self), self.dtype());
+        }
         device.burn()?;
+        if self.is_meta() {
+            // For functions that only the CPU has: what they give is brought back, and has a shape alone.
+            return Self::zeroed(&self.shape(), self.dtype())?.moved(device);
+        }
         if self.device().is_cpu() {
             self.upload(device)
         } else if device.is_cpu() {
@@ -114,6 +121,7 @@ impl Tensor {
 
     /// The elements in row-major order, as they lie in memory.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.need_values()?;
         if self.numel() == 0 {
             // An empty view may begin behind the end of its storage.
             return Ok(Vec::new());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -228,6 +229,13 @@ class State(Traversal):
             return (
                 f"size mismatch for {key}: copying a param with shape {_shape(given)} from checkpoint, "
                 f"the shape in current model is {_shape(current)}."
+            )
+        if current.is_meta and not given.is_meta and not assign:
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
+                "to their corresponding key in the module instead of copying them in place?)",
+                stacklevel=2,
             )
         try:
             if assign:

@@ -28,6 +28,7 @@ from pyburn.nn._hooks import BackwardTaps, RemovableHandle
 from pyburn.nn._state import State
 from pyburn.nn._where import say_where
 from pyburn.nn.parameter import Buffer, Parameter
+from pyburn.ops.creation import empty_like
 
 __all__ = [
     "Module",
@@ -421,7 +422,7 @@ class Module(State):
 
         Args:
             *args: `(device)`, `(dtype)`, `(device, dtype)` or `(tensor)` whose device and dtype are taken.
-            **kwargs: The same as `device=`, `dtype=`, `tensor=`; `memory_format=` for tensors of 4 and 5 dimensions;
+            **kwargs: The same as `device=`, `dtype=`, `tensor=`; `memory_format=` for tensors of rank 4 and 5;
                 `non_blocking=` is accepted.
 
         Raises:
@@ -436,12 +437,21 @@ class Module(State):
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
 
-        order = kwargs.get("memory_format")
+        form = kwargs.get("memory_format")
 
         def convert(tensor: Tensor) -> Tensor:
             floating = tensor.is_floating_point() or tensor.is_complex()
-            more = {"memory_format": order} if order is not None and tensor.dim() in (4, 5) else {}
-            return tensor.to(device=target or tensor.device, dtype=kind if kind and floating else tensor.dtype, **more)
+            chosen = kind if kind and floating else tensor.dtype
+            order = {"memory_format": form} if form is not None and tensor.dim() in (4, 5) else {}
+            try:
+                return tensor.to(device=target or tensor.device, dtype=chosen, **order)
+            except NotImplementedError as error:
+                if not tensor.is_meta:
+                    raise
+                raise NotImplementedError(
+                    f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                    "from meta to a different device."
+                ) from None
 
         return self._apply(convert)
 
@@ -482,7 +492,7 @@ class Module(State):
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
         """This module on `device` with tensors of the same shapes whose values are arbitrary."""
-        return self._apply(lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse)
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def share_memory(self: T) -> T:
         """This module; threads see its memory already."""

@@ -226,7 +226,7 @@ def _like(
         raise TypeError(f"{op}: input must be a Tensor, not {type(input).__name__}")
     kind, place = dtype or input.dtype, input.device if device is None else device
     preserve = memory_format is None or memory_format is preserve_format
-    if preserve and not input.is_contiguous() and input.is_cpu:
+    if preserve and not input.is_contiguous() and (input.is_cpu or input.is_meta):
         made = _core._empty_strided(list(input.shape), _core._preserved_strides(input), kind, place).fill_(value)
     else:
         made = _formatted(_core._full(op, (input.shape,), value, kind, place, False), memory_format)

@@ -162,7 +162,7 @@ def _device_for(location: str, wanted: MapLocation, data: bytearray) -> Any:
             return result.device
     elif wanted is not None:
         return _core.device(wanted)
-    if location.startswith(("cuda", "mps", "xpu", "hip", "xla", "meta")):
+    if location.startswith(("cuda", "mps", "xpu", "hip", "xla")):
         raise RuntimeError(
             f"Attempting to deserialize object on a {location} device, which is not here. Use "
             "torch.load with map_location=torch.device('cpu') to map your storages to the CPU."

@@ -157,6 +157,14 @@ def _rebuild_v2(
     return rebuild_tensor(storage, offset, size, stride, requires_grad, metadata=metadata)
 
 
+def _rebuild_meta(kind: Any, size: Any, stride: Any, requires_grad: Any = False) -> Any:
+    numbers = [*size, *stride] if isinstance(size, tuple) and isinstance(stride, tuple) else [None]
+    if not isinstance(kind, _core.dtype) or any(type(number) is not int for number in numbers):
+        raise UnpicklingError("load: a meta tensor is made of other than a dtype, sizes and strides.")
+    made = _core._empty_strided(list(size), list(stride), kind, _core.device("meta"))
+    return made.requires_grad_() if requires_grad is True else made
+
+
 _REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": lambda storage, offset, size, stride: rebuild_tensor(storage, offset, size, stride),
     "torch._utils._rebuild_tensor_v2": _rebuild_v2,
@@ -165,7 +173,7 @@ _REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": _rebuild_parameter,
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": lambda data, *_: data,
     "torch._utils._rebuild_qtensor": _refuse("a quantized tensor", "save its .dequantize()"),
-    "torch._utils._rebuild_meta_tensor_no_storage": _refuse("a meta tensor, without values", "save real tensors"),
+    "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta,
     "torch._utils._rebuild_sparse_tensor": _refuse("a sparse tensor", "save its .to_dense()"),
     "torch._utils._rebuild_wrapper_subclass": _refuse("a tensor subclass", "save a plain tensor"),
     "torch._utils._rebuild_device_tensor_from_numpy": _refuse("a tensor of a foreign device", "save its .cpu()"),

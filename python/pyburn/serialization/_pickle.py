@@ -207,6 +207,9 @@ def _write_tensor(self: Pickler, value: Tensor, path: str) -> None:
 def _write_values(self: Pickler, value: Tensor, path: str) -> None:
     if value.is_sparse:
         raise TypeError(f"save: the tensor{' at ' + path if path else ''} is sparse; save its .to_dense().")
+    if value.is_meta:
+        _write_meta(self, value, path)
+        return
     number, size = self.storage_id(value)
     typed = value.dtype in STORAGES
     self._global("torch._utils", "_rebuild_tensor_v2" if typed else "_rebuild_tensor_v3")
@@ -224,6 +227,17 @@ def _write_values(self: Pickler, value: Tensor, path: str) -> None:
     self._call("collections", "OrderedDict", (), path)
     if not typed:
         _write_dtype(self, value.dtype, path)
+    self.parts.append(b"tR")
+
+
+def _write_meta(self: Pickler, value: Tensor, path: str) -> None:
+    """What there is of a tensor without values."""
+    self._global("torch._utils", "_rebuild_meta_tensor_no_storage")
+    self.parts.append(b"(")
+    _write_dtype(self, value.dtype, path)
+    self._tuple(tuple(value.shape), path)
+    self._tuple(tuple(value.stride()), path)
+    self.parts.append(b"\x88" if value.requires_grad and value.is_leaf else b"\x89")
     self.parts.append(b"tR")
 
 

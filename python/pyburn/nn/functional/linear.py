@@ -85,7 +85,7 @@ def embedding_bag(
             f"embedding_bag: per_sample_weights needs mode 'sum' but mode is {mode!r}; multiply after embedding."
         )
     indices, bag_of, bags = _bags(input, offsets, include_last_offset)
-    if bool(((indices < 0) | (indices >= weight.shape[0])).any()):
+    if not indices.is_meta and bool(((indices < 0) | (indices >= weight.shape[0])).any()):
         raise RuntimeError(f"embedding_bag: an index is not in the valid range [0, {weight.shape[0]})")
     vectors = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)  # (N, D)
     kept = indices == indices if padding_idx is None else indices != padding_idx % weight.shape[0]
