@@ -102,3 +102,60 @@ def test_joining_keeps_channels_last() -> None:
         x = lib.ones(2, 3, 4, 5).contiguous(memory_format=lib.channels_last)
         joined = [lib.cat([x, x], 1), lib.cat([x, lib.ones(2, 3, 4, 5)], 1)]
         assert [y.stride() for y in joined] == [(120, 1, 30, 6), (120, 20, 5, 1)], lib
+
+
+CHANNELS_LAST = {
+    "conv2d": lambda nn, x, w: nn.conv2d(x, w, padding=1),
+    "conv2d_weight": lambda nn, x, w: nn.conv2d(x.contiguous(), w.to(memory_format=x_format(w))),
+    "conv_transpose2d": lambda nn, x, w: nn.conv_transpose2d(x, w.transpose(0, 1)),
+    "max_pool2d": lambda nn, x, w: nn.max_pool2d(x, 2),
+    "places": lambda nn, x, w: nn.max_pool2d(x, 2, return_indices=True)[1],
+    "avg_pool2d": lambda nn, x, w: nn.avg_pool2d(x, 2),
+    "adaptive_avg_pool2d": lambda nn, x, w: nn.adaptive_avg_pool2d(x, 1),
+    "adaptive_max_pool2d": lambda nn, x, w: nn.adaptive_max_pool2d(x, 2),
+    "batch_norm": lambda nn, x, w: nn.batch_norm(x, None, None, training=True),
+    "group_norm": lambda nn, x, w: nn.group_norm(x, 2),
+    "nearest": lambda nn, x, w: nn.interpolate(x, scale_factor=2),
+    "bilinear": lambda nn, x, w: nn.interpolate(x, scale_factor=2, mode="bilinear"),
+    "pad": lambda nn, x, w: nn.pad(x, (1, 1, 1, 1)),
+    "dropout": lambda nn, x, w: nn.dropout(x),
+    "unshuffle": lambda nn, x, w: nn.pixel_unshuffle(x, 2),
+    "channel_shuffle": lambda nn, x, w: nn.channel_shuffle(x, 2),
+    "unpool": lambda nn, x, w: nn.max_unpool2d(*nn.max_pool2d(x, 2, return_indices=True), 2),
+    "attention": lambda nn, x, w: nn.scaled_dot_product_attention(*[x.contiguous().transpose(1, 2)] * 3),
+    "attention_of_columns": lambda nn, x, w: nn.scaled_dot_product_attention(x, x, x),
+}
+
+
+def x_format(tensor: Any) -> Any:
+    return (torch if isinstance(tensor, torch.Tensor) else pyburn).channels_last
+
+
+@pytest.mark.parametrize("name", CHANNELS_LAST)
+def test_channels_last_stays(name: str) -> None:
+    results = []
+    for lib in (torch, pyburn):
+        lib.manual_seed(0)
+        x, w = lib.randn(2, 4, 6, 6).to(memory_format=lib.channels_last), lib.randn(5, 4, 3, 3)
+        results.append(CHANNELS_LAST[name](lib.nn.functional, x, w))
+    theirs, ours = results
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert ours.stride() == theirs.stride()
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_modules_and_what_fills_them_follow_the_memory_format() -> None:
+    weights = []
+    for lib in (torch, pyburn):
+        lib.manual_seed(0)
+        net = lib.nn.Sequential(lib.nn.Conv2d(2, 3, 2), lib.nn.Linear(3, 3)).to(memory_format=lib.channels_last)
+        lib.nn.init.kaiming_normal_(net[0].weight)
+        weights.append(net[0].weight.detach())
+    assert weights[1].stride() == weights[0].stride() == (8, 1, 4, 2)
+    np.testing.assert_allclose(weights[1].numpy(), weights[0].numpy(), rtol=1e-6)
+
+
+def test_complex_numbers_lie_as_their_parts() -> None:
+    for lib in (torch, pyburn):
+        part = lib.ones(4, 3).t()
+        assert lib.complex(part, part).stride() == lib.polar(part, part).stride() == (1, 3)

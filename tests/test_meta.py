@@ -45,12 +45,15 @@ CALLS = [
     "huge * 2 + 1", "huge.t() @ huge", "huge.sum(1)", "huge.softmax(-1)",
     "nn.Linear(10**6, 10**6, device='meta')(huge[:7])",
     "lib.empty(0, 3, device='meta').sum(0)", "x.prod()", "x.any()", "lib.tril(x)", "x.var(0)", "x.quantile(0.5)",
+    "lib.linalg.inv(x[:, :2])", "lib.linalg.solve(x[:, :2], x)", "x[index]",
+    "x[lib.tensor([0])]",
 ]  # fmt: skip
 
 REFUSED = [
     "x.tolist()", "x[0, 0].item()", "x.numpy()", "x.cpu()", "x.to('cpu')", "bool(x[0, 0])", "float(x[0, 0])",
     "x.nonzero()",
     "x[x > 0]", "lib.masked_select(x, x > 0)", "lib.bincount(index[:, 0])", "lib.equal(x, x)", "lib.allclose(x, x)",
+    "x.unique()", "lib.unique_consecutive(x)", "nn.functional.one_hot(index)", "lib.ones(5)[index[0, 0]]",
     "lib.zeros(2, 3).copy_(x)", "x + lib.ones(3)", "lib.where(x > 0)", "nn.Linear(3, 4, device='meta').to('cpu')",
 ]  # fmt: skip
 

@@ -220,7 +220,14 @@ pub fn join(re: &Tensor, im: &Tensor) -> Result<Tensor> {
         ));
     }
     let shape = crate::tensor::geometry::broadcast("complex", &re.shape(), &im.shape())?;
-    let out = super::creation::zeros(&shape, re.dtype().complex(), re.device())?;
+    let operands = [re.geometry().expand(&shape).strides, im.geometry().expand(&shape).strides];
+    let strides = crate::tensor::geometry::strides_like(&shape, &[&operands[0], &operands[1]]);
+    let dtype = re.dtype().complex();
+    let out = if re.is_meta() {
+        Tensor::meta_as(&shape, &strides, dtype)?
+    } else {
+        Tensor::uninit_as(&shape, &strides, dtype)?
+    };
     let views = parts(&out);
     for (index, part) in [re, im].into_iter().enumerate() {
         views.alias(views.geometry().select(shape.len(), index)).write(part)?;

@@ -4,6 +4,7 @@ use burn_backend::ops::{ConvOptions, ConvTransposeOptions, ModuleOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use pyo3::prelude::*;
 
+use super::convert::laid_out;
 use super::{creation, elementwise, movement, reduce};
 use crate::autograd::{Grads, Record, grads};
 use crate::check;
@@ -191,6 +192,7 @@ pub fn convolve(x: &Tensor, weight: &Tensor, options: &Options) -> Result<Tensor
             _ => Dispatch::conv2d(x, w, None, o.plain()),
         })?
     };
+    let out = laid_out(out, &[x, weight])?;
     if let Some(record) = Record::new("ConvolutionBackward0", &[x, weight]) {
         let o = options.clone();
         record.save(x).save(weight).finish(&out, move |c| {
@@ -225,6 +227,7 @@ pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial:
             _ => Dispatch::conv_transpose2d(x, w, None, o.turned(&extra)),
         })?
     };
+    let out = laid_out(out, &[grad, weight])?;
     if let Some(record) = Record::new("ConvolutionBackward0", &[grad, weight]) {
         let o = options.clone();
         record.save(grad).save(weight).finish(&out, move |c| {

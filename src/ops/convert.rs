@@ -95,6 +95,17 @@ pub fn common_format(tensors: &[&Tensor]) -> Format {
     if all { format } else { Format::Contiguous }
 }
 
+/// A result of the CPU in the order in which one of its operands lies: channels last where one is so.
+pub fn laid_out(out: Tensor, like: &[&Tensor]) -> Result<Tensor> {
+    let format = like.iter().map(|tensor| common_format(&[tensor])).find(|&format| format != Format::Contiguous);
+    match format {
+        Some(format) if out.rank() >= 4 && !matches!(out.device(), Device::Wgpu(_)) => {
+            out.copied_as(&format.strides(&out.shape())?)
+        }
+        _ => Ok(out),
+    }
+}
+
 /// A copy with the elements in the given order.
 pub fn clone_as(x: &Tensor, format: Format) -> Result<Tensor> {
     match format.order(x.rank())? {

@@ -213,6 +213,12 @@ fn _lu(input: Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 /// Which row of the factored matrix stands at each place after LAPACK's row exchanges `pivots`.
 #[pyfunction]
 fn _permutation(pivots: Tensor, rows: usize) -> Result<Tensor> {
+    if pivots.is_meta() {
+        let mut shape = pivots.shape();
+        shape.pop();
+        shape.push(rows);
+        return Tensor::meta_of(&shape, DType::I64);
+    }
     let [order] = through_cpu(&pivots, |pivots| {
         let shape = pivots.shape();
         let Some((&steps, batch)) = shape.split_last() else {

@@ -30,7 +30,7 @@ fn size_at(x: &Tensor, dim: usize) -> usize {
 
 /// Row numbers of the elements that `index` names along `dim`; out of range is torch's RuntimeError.
 fn element_rows(x: &Tensor, dim: usize, index: &Tensor) -> Result<Rows> {
-    let positions = rows::integers(index)?;
+    let positions = rows::places(index, x)?;
     let size = size_at(x, dim) as i64;
     let is_bad = |position: i64| position < 0 || position >= size;
     // Without an end in the middle this loop vectorises.
@@ -137,7 +137,7 @@ fn vector(op: &str, x: &Tensor, dim: usize, index: &Tensor, narrow: bool, negati
         ));
     }
     let size = size_at(x, dim) as i64;
-    rows::integers(index)?
+    rows::places(index, x)?
         .into_iter()
         .map(|position| match position {
             inside if inside >= 0 && inside < size => Ok(inside),
@@ -260,7 +260,7 @@ pub fn index_fill(x: &Tensor, dim: usize, index: &Tensor, value: &Tensor) -> Res
 fn flat_rows(op: &str, x: &Tensor, index: &Tensor) -> Result<Rows> {
     need_int(op, x, index, false)?;
     let size = x.numel() as i64;
-    let numbers = rows::integers(index)?
+    let numbers = rows::places(index, x)?
         .into_iter()
         .map(|position| match position {
             inside if inside >= 0 && inside < size => Ok(inside),
@@ -306,7 +306,7 @@ pub fn embedding(weight: &Tensor, indices: &Tensor, padding: Option<i64>, scale:
     let [count, width] = *weight.shape() else {
         return error::shape(format!("embedding: 'weight' must be 2-D, got shape {:?}", weight.shape().as_slice()));
     };
-    let numbers = rows::integers(indices)?;
+    let numbers = rows::places(indices, weight)?;
     if let Some(bad) = numbers.iter().find(|&&number| number < 0 || number >= count as i64) {
         return error::index(format!("embedding: index out of range in self: {bad} with {count} rows of weight"));
     }
@@ -362,7 +362,7 @@ fn one_hot(index: &Tensor, classes: i64) -> Result<Tensor> {
             index.dtype().name()
         ));
     }
-    let numbers = rows::integers(index)?;
+    let numbers = if classes < 0 { rows::integers(index)? } else { rows::places(index, index)? };
     if classes < 0 && numbers.is_empty() {
         return error::runtime("one_hot: Can not infer total number of classes from empty tensor.");
     }

@@ -8,6 +8,7 @@ use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::{BoolStore, IndexingUpdateOp, Scalar, Shape};
 use pyo3::prelude::*;
 
+use super::convert::laid_out;
 use super::{creation, elementwise, movement, resize};
 use crate::autograd::{Record, grads};
 use crate::check;
@@ -167,6 +168,7 @@ fn max_pool(op: &str, x: &Tensor, windows: Vec<Windows>, moves: Option<&Moves>) 
         let values = movement::reshape(&raw_take(&flat, &places)?, &shape)?;
         (values, movement::reshape(&places, &shape)?)
     };
+    let (values, places) = (laid_out(values, &[x])?, laid_out(places, &[x])?);
     if let Some(record) = Record::new("MaxPoolBackward0", &[x]) {
         let old = x.shape();
         record.save(&places).finish(&values, move |c| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
+use super::convert::laid_out;
 use super::{creation, linalg, movement};
 use crate::autograd::{Record, grads};
 use crate::device::Device;
@@ -29,6 +30,7 @@ pub fn resample(x: &Tensor, dim: usize, taps: &Arc<Taps>) -> Result<Tensor> {
         }
         _ => on_device(x, dim, taps)?,
     };
+    let out = if x.rank() == 4 { laid_out(out, &[x])? } else { out };
     if let Some(record) = Record::new("ResampleBackward0", &[x]) {
         let back = Arc::new(taps.transposed());
         record.finish(&out, move |c| grads([Some(resample(&c.grad()?, dim, &back)?)]));

@@ -33,8 +33,14 @@ impl Rows {
     }
 }
 
+/// The places that an index names in `x`; those of a meta tensor are any, where `x` has no values either.
+pub fn places(index: &Tensor, x: &Tensor) -> Result<Vec<i64>> {
+    if index.is_meta() && x.is_meta() { Ok(vec![0; index.numel()]) } else { integers(index) }
+}
+
 /// The integers of an index tensor, in row-major order.
 pub fn integers(index: &Tensor) -> Result<Vec<i64>> {
+    index.need_values()?;
     let host = index.moved(Device::Cpu)?;
     let host = if host.dtype() == DType::I64 { host } else { host.converted(DType::I64)? };
     if host.numel() == 0 {

@@ -119,9 +119,9 @@ fn value(x: &Tensor, rows: &Rows, source: &Tensor, fold: Fold, include_self: boo
     }
     // Integers round down, as torch's mean over an index does.
     let count = counts(&x.converted(DType::I64)?, rows, &source.converted(DType::I64)?, include_self)?;
-    let numbers: Vec<i64> = rows::integers(&out)?
+    let numbers: Vec<i64> = rows::places(&out, x)?
         .into_iter()
-        .zip(rows::integers(&count)?)
+        .zip(rows::places(&count, x)?)
         .map(|(sum, count)| sum.div_euclid(count.max(1)))
         .collect();
     rows::from_integers(&numbers, &x.shape(), x.device())?.converted(x.dtype())

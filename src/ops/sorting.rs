@@ -111,6 +111,7 @@ fn pick(op: &str, name: &'static str, which: Pick, x: &Tensor, dim: usize, keepd
 
 /// The distinct slices along `dim`: where each first stands, which one every slice is, how often it occurs.
 fn distinct(x: &Tensor, dim: usize, in_order: bool) -> Result<[Tensor; 3]> {
+    x.need_values()?;
     let dtype = x.dtype();
     through_cpu(&x.detached(), |x| {
         let rows = x.size(dim);

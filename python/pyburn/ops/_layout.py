@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
 from pyburn._formats import channels_last, channels_last_3d
 
-__all__ = ["laid_as", "suggested"]
+__all__ = ["arranged", "laid_as", "suggested"]
 
 
 def suggested(x: Tensor) -> Any:
@@ -33,3 +34,9 @@ def laid_as(result: Tensor, *inputs: Tensor) -> Tensor:
         if format is not None and result.dim() == x.dim():
             return result.contiguous(memory_format=format)
     return result
+
+
+def arranged(result: Tensor, order: Sequence[int]) -> Tensor:
+    """`result` with its dimensions lying in memory in this order, the outermost first."""
+    back = [list(order).index(dim) for dim in range(result.dim())]
+    return result.permute(*order).contiguous().permute(*back)

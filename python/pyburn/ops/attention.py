@@ -6,6 +6,7 @@ import math
 
 from pyburn._core import Tensor, float32
 from pyburn._core import bool as bool_dtype
+from pyburn.ops._layout import arranged
 
 __all__: list[str] = []
 
@@ -61,7 +62,12 @@ def scaled_dot_product_attention(
     if dropout_p > 0.0:
         keep = weights.detach().new_empty(weights.shape).bernoulli_(1.0 - dropout_p)
         weights = weights * keep / (1.0 - dropout_p) if dropout_p < 1.0 else weights * 0.0
-    return (weights @ v).to(dtype)
+    out = (weights @ v).to(dtype)
+    rows = query.dim() == 4 and query.stride(-1) == 1 and not query.is_contiguous()
+    if not rows or dropout_p > 0.0 or out.shape != query.shape:
+        return out
+    # It lies as the query does, so that what was transposed before can be viewed with its heads joined afterwards.
+    return arranged(out, sorted(range(4), key=lambda dim: -query.stride(dim)))
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:

@@ -58,7 +58,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
     for dim, (before, after) in enumerate(pairs):
         if (before, after) != (0, 0):
             out = _extended(out, dim, mode, before, after)
-    return out.clone() if out is input else out
+    return out.clone() if out is input else laid_as(out, input)
 
 
 _pad = pad

@@ -270,7 +270,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     k = len(leading)
     parts = input.reshape(*leading, channels // (r * r), r, r, height, width)
     parts = parts.permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)  # (..., C, H, r, W, r)
-    return parts.reshape(*leading, channels // (r * r), height * r, width * r)
+    return laid_as(parts.reshape(*leading, channels // (r * r), height * r, width * r), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -293,7 +293,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     k = len(leading)
     parts = input.reshape(*leading, channels, height // r, r, width // r, r)
     parts = parts.permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)  # (..., C, r, r, H, W)
-    return parts.reshape(*leading, channels * r * r, height // r, width // r)
+    return laid_as(parts.reshape(*leading, channels * r * r, height // r, width // r), input)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -310,7 +310,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"{list(input.shape)} and groups={groups}"
         )
     batch, channels, *rest = input.shape
-    return input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(input.shape)
+    dealt = input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(input.shape)
+    return laid_as(dealt, input)
 
 
 def _positions_count(op: str, sizes: Sequence[int], kernel: list[int], numbers: list[list[int]]) -> list[int]:

@@ -84,7 +84,7 @@ pub fn plan(x: &Tensor, indices: &Indices) -> Result<Plan> {
     let sizes = |dims: &[usize]| -> Dims { dims.iter().filter_map(|&dim| shape.get(dim).copied()).collect() };
     let before = sizes(order.get(..lead).unwrap_or_default());
     let after = sizes(order.get(lead + dims.len()..).unwrap_or_default());
-    let inner = combined(&given, &shape, &common)?;
+    let inner = combined(x, &given, &common)?;
     let span: i64 = sizes(&dims).iter().product::<usize>() as i64;
     let outer: usize = before.iter().product();
     let numbers: Vec<i64> = if outer == 1 {
@@ -101,13 +101,14 @@ pub fn plan(x: &Tensor, indices: &Indices) -> Result<Plan> {
 }
 
 /// The index tensors as one number per element of their common shape, checked against the sizes.
-fn combined(given: &[(usize, &Tensor)], shape: &[usize], common: &[usize]) -> Result<Vec<i64>> {
+fn combined(x: &Tensor, given: &[(usize, &Tensor)], common: &[usize]) -> Result<Vec<i64>> {
+    let shape = x.shape();
     let count: usize = common.iter().product();
     let mut out = vec![0i64; count];
     for (dim, index) in given {
         let size = shape.get(*dim).copied().unwrap_or(1) as i64;
         let expanded = index.alias(index.geometry().expand(common));
-        for (slot, number) in out.iter_mut().zip(rows::integers(&expanded)?) {
+        for (slot, number) in out.iter_mut().zip(rows::places(&expanded, x)?) {
             if number < -size || number >= size {
                 return error::index(format!("index {number} is out of bounds for dimension {dim} with size {size}"));
             }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyburn._core import Tensor
 from pyburn.ops import nn as ops
+from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float, need_real
 
 Size = int | Sequence[int]
@@ -100,7 +101,7 @@ def _unpool(
     need_float("max_unpool", input)
     flat = input.new_zeros([*leading, places])
     filled = flat.scatter(-1, indices.reshape(*leading, -1), input.reshape(*leading, -1))
-    return filled.reshape([*leading, *spatial])
+    return laid_as(filled.reshape([*leading, *spatial]), input)
 
 
 def max_unpool1d(

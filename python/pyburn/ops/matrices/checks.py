@@ -103,7 +103,7 @@ def check_info(op: str, info: Tensor, problem: str) -> None:
     Raises:
         LinAlgError: Some code is not zero.
     """
-    codes = info._integers()
+    codes = [] if info.is_meta else info._integers()
     bad = next((at for at, code in enumerate(codes) if code != 0), None)
     if bad is not None:
         where = f"(Batch element {bad}): " if info.dim() else ""
