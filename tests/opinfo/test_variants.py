@@ -20,7 +20,6 @@ KNOWN = {
     "chalf": "complex numbers of halves are not there",
     "fft.hfft2": "the last digit of a large sum: another order of summation",
     "fft.ihfftn": "torch leaves an out as it was where there is a single dimension",
-    "hash_tensor": "not there",
     "histc": "an element on the edge of two bins",
     "matrix_exp": "torch sums in another order",
     "native_batch_norm": "out= of a private function",

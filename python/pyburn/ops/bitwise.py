@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pyburn import _core
 from pyburn._core import Tensor
-from pyburn.ops._methods import write_out
+from pyburn.ops._methods import need_real, write_out
 from pyburn.ops.arithmetic import Number, _tensor
+from pyburn.ops.joining import cat
 
 __all__ = [
     "bitwise_and",
@@ -14,12 +18,15 @@ __all__ = [
     "bitwise_right_shift",
     "bitwise_xor",
     "gcd",
+    "hash_tensor",
     "lcm",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
 ]
+
+METHODS = ("hash_tensor",)
 
 INPLACE = (
     "bitwise_not",
@@ -231,3 +238,56 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([False, False,  True])
     """
     return write_out(out, input.logical_not(), input)
+
+
+def hash_tensor(
+    input: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
+) -> Tensor:
+    """The bits of all elements, or of those along `dim`, combined by exclusive or, as uint64.
+
+    Args:
+        input: Floats count as float64, other numbers as int64.
+        dim: The dimensions; none means all.
+        keepdim: Whether reduced dimensions stay, with size 1.
+        mode: 0, the only way there is.
+        out: Where to write the result.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.hash_tensor(pyburn.tensor([3, 5]))
+        tensor(6, dtype=pyburn.uint64)
+    """
+    need_real("hash_tensor", input)
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: Unknown mode {mode}; use 0")
+    if out is not None and out.dtype != _core.uint64:
+        raise _core.DTypeError(f"hash_tensor: Expected result to be of dtype uint64, but got {out.dtype}")
+    rank = input.dim()
+    given = [dim] if isinstance(dim, int) else list(dim)
+    span = max(rank, 1)
+    if any(not -span <= one < span for one in given):
+        raise _core.DimError(
+            f"hash_tensor: Dimension out of range (expected to be in [{-span}, {span - 1}], got {dim})"
+        )
+    dims = [one % span for one in given] if given else list(range(rank))
+    if len(set(dims)) != len(dims):
+        raise RuntimeError(f"hash_tensor: a dim appears multiple times in the list of dims {given}")
+    if input.numel() == 0 and not given:
+        raise RuntimeError("hash_tensor: Expected reduction dim to be specified for input.numel() == 0.")
+    dims = dims if rank else []
+    for one in dims:
+        if input.shape[one] == 0:
+            raise _core.DimError(f"hash_tensor: Expected reduction dim {one} to have non-zero size.")
+    wide = input.detach().to(_core.float64 if input.is_floating_point() else _core.int64)
+    bits = wide.view(_core.int64) if input.is_floating_point() else wide
+    kept = [one for one in range(rank) if one not in dims]
+    bits = bits.permute(kept + dims).reshape([*(input.shape[one] for one in kept), -1])
+    while bits.shape[-1] > 1:
+        half = bits.shape[-1] // 2
+        rest = bits.narrow(-1, 2 * half, bits.shape[-1] - 2 * half)
+        folded = bits.narrow(-1, 0, half).bitwise_xor(bits.narrow(-1, half, half))
+        bits = cat([folded, rest], -1)
+    found = bits.squeeze(-1)
+    if keepdim:
+        found = found.reshape([1 if one in dims else size for one, size in enumerate(input.shape)])
+    return write_out(out, found.contiguous().view(_core.uint64))

@@ -52,6 +52,7 @@ _NAMES = [
     "negative_",
     "rad2deg_",
     "reciprocal_",
+    "resize_as_",
     "round_",
     "rsqrt_",
     "sigmoid_",
