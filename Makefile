@@ -55,6 +55,7 @@ bench: build test-deps ## time pyburn and torch side by side
 	@echo 'Timing pyburn and torch with two threads each.'
 	@$(PY) -m compileall -q python/pyburn  # as pip does for torch, so that imports are compared fairly
 	@$(PY) benchmarks/run.py
+	@$(PY) benchmarks/compare.py
 
 lint: lint-quick clippy ## all static checks (clippy compiles the dependencies once more)
 
