@@ -12,6 +12,8 @@ import torch
 import torch.utils._foreach_utils as torch_foreach
 import torch.utils._pytree as theirs
 from pyburn import _printing
+from pyburn.utils._contextlib import _DecoratorContextManager
+from pyburn.utils._python_dispatch import is_traceable_wrapper_subclass
 from pyburn.utils.data._utils.collate import default_collate, default_collate_fn_map
 
 from oracle import check_op
@@ -151,3 +153,50 @@ def test_switches_can_be_set_in_the_context_that_monai_opens():
             lib.backends.cudnn.deterministic = not before
             assert lib.backends.cudnn.deterministic is (not before) and lib.backends.flags_frozen() is False
             lib.backends.cudnn.deterministic = before
+
+
+def test_contexts_that_decorate():
+    seen = []
+
+    class Log(_DecoratorContextManager):
+        def __enter__(self):
+            seen.append("in")
+
+        def __exit__(self, *error):
+            seen.append("out")
+
+    @Log()
+    def double(x):
+        seen.append("run")
+        return 2 * x
+
+    @Log()
+    def count():
+        yield 1
+        yield 2
+
+    assert double(4) == 8 and seen == ["in", "run", "out"]
+    assert list(count()) == [1, 2] and seen.count("in") == seen.count("out") == 4
+
+
+def test_small_names_of_torch():
+    tree = {"a": [1, (2, 3)], "b": 4}
+    assert list(ours.tree_iter(tree)) == list(theirs.tree_iter(tree)) == [1, 2, 3, 4]
+    assert pyburn.nn.module._EXTRA_STATE_KEY_SUFFIX == torch.nn.modules.module._EXTRA_STATE_KEY_SUFFIX
+    normal = pyburn.distributions.Normal
+    assert (normal, normal) in pyburn.distributions.kl._KL_REGISTRY
+    assert isinstance(pyburn.nn.UninitializedParameter(), pyburn.nn.parameter.UninitializedTensorMixin)
+    assert not is_traceable_wrapper_subclass(pyburn.nn.Parameter(pyburn.ones(1)))
+    for lib in (torch, pyburn):
+        lib.manual_seed(3)
+        filled = lib.nn.init._no_grad_uniform_(lib.nn.Parameter(lib.empty(4)), 1.0, 2.0)
+        assert filled.requires_grad and filled.is_leaf and 1.0 <= filled.min().item() < 2.0
+        assert lib.nn.init._no_grad_normal_(lib.empty(2), 1.0, 0.0).tolist() == [1.0, 1.0]
+
+
+def test_joining_samples_of_one_kind():
+    for lib, collate in ((torch, torch.utils.data._utils.collate), (pyburn, pyburn.utils.data._utils.collate)):
+        joined = collate.collate_tensor_fn([lib.ones(2), lib.zeros(2)])
+        assert joined.tolist() == [[1.0, 1.0], [0.0, 0.0]]
+        assert collate.collate_float_fn([1.5, 2.5]).dtype == lib.float64
+        assert collate.collate_int_fn([1, 2]).tolist() == [1, 2] and collate.collate_str_fn(["a"]) == ["a"]

@@ -42,6 +42,8 @@ __all__ = ["kl_divergence", "register_kl"]
 
 Divergence = Callable[[Any, Any], Tensor]
 _TABLE: dict[tuple[type, type], Divergence] = {}
+# Under the name by which other libraries read it.
+_KL_REGISTRY = _TABLE
 _FOUND: dict[tuple[type, type], Divergence | None] = {}
 
 

@@ -123,6 +123,14 @@ def trunc_normal_(
         return tensor.copy_(result)
 
 
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Generator | None = None) -> Tensor:
+    return uniform_(tensor, a, b, generator)
+
+
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Generator | None = None) -> Tensor:
+    return normal_(tensor, mean, std, generator)
+
+
 def _no_grad_trunc_normal_(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None = None
 ) -> Tensor:

@@ -25,6 +25,7 @@ from pyburn.nn._global_hooks import (
     register_module_parameter_registration_hook,
 )
 from pyburn.nn._hooks import BackwardTaps, RemovableHandle
+from pyburn.nn._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from pyburn.nn._state import State
 from pyburn.nn._where import say_where
 from pyburn.nn.parameter import Buffer, Parameter

@@ -129,6 +129,10 @@ class _Uninitialized:
         return memo[id(self)]
 
 
+# Under the name by which other libraries ask for it.
+UninitializedTensorMixin = _Uninitialized
+
+
 class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
     """A parameter of a lazy layer, whose shape the first input decides.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -272,6 +272,11 @@ def _unflatten(leaves: Any, spec: TreeSpec) -> Any:
 def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves in order."""
     return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_iter(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+    """The leaves in order, one after the other."""
+    yield from tree_leaves(tree, is_leaf)
 
 
 def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:

@@ -1,6 +1,7 @@
 """torch.utils.data.dataloader: the loader under torch's module name."""
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeAlias
 
 from pyburn._absent import absent_class
 from pyburn._core import int64
@@ -23,6 +24,8 @@ __all__ = [
     "default_convert",
     "get_worker_info",
 ]
+
+_collate_fn_t: TypeAlias = Callable[[list[Any]], Any]
 
 
 class _DatasetKind:
