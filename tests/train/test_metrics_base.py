@@ -101,3 +101,31 @@ def test_the_page_lists_every_metric():
     arrows = {True: " ↑", False: " ↓", None: ""}
     for name in metrics.names():
         assert f"`{name}`{arrows[metric(name).higher_is_better]}" in page
+
+
+@pytest.mark.parametrize(
+    ("make", "output", "target"),
+    [
+        (metrics.Accuracy, pyburn.rand(5, 3), pyburn.tensor([0, 1, 2, 0, 1])),
+        (metrics.F1, pyburn.rand(5, 3), pyburn.tensor([0, 1, 2, 0, 1])),
+        (metrics.ConfusionMatrix, pyburn.rand(5), pyburn.tensor([0, 1, 1, 0, 1])),
+        (metrics.Hamming, pyburn.rand(3, 2), pyburn.tensor([[0, 1], [1, 0], [1, 1]])),
+        (metrics.AUROC, pyburn.rand(5), pyburn.tensor([0, 1, 1, 0, 1])),
+        (metrics.AUCPR, pyburn.rand(5, 3), pyburn.tensor([0, 1, 2, 0, 1])),
+        (metrics.RMSE, pyburn.rand(5), pyburn.rand(5)),
+        (metrics.R2, pyburn.rand(5, 2), pyburn.rand(5, 2)),
+        (metrics.Perplexity, pyburn.rand(5, 3), pyburn.tensor([0, 1, 2, 0, 1])),
+        (metrics.PSNR, pyburn.rand(2, 1, 4, 4), pyburn.rand(2, 1, 4, 4)),
+        (metrics.WER, ["a b"], ["a c"]),
+        (metrics.BLEU, ["a b c d e"], ["a b c d f"]),
+    ],
+)
+def test_a_batch_without_samples_changes_nothing(make, output, target):
+    plain, padded = make(), make()
+    plain.update(output, target)
+    for o, t in ((output[:0], target[:0]), (output, target), (output[:0], target[:0])):
+        padded.update(o, t)
+    agree(padded.compute(), np.asarray(plain.compute()))
+    nothing = make()
+    nothing.update(output[:0], target[:0])
+    assert make is metrics.ConfusionMatrix or math.isnan(nothing.compute())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -93,6 +94,16 @@ def test_networks_are_asked_as_in_evaluation():
     assert metrics.LPIPS(network)(image, image) == 0.0
     assert network.training and network[2].training
     assert bool((network[2].running_mean == before).all())
+
+
+def test_copies_share_the_network():
+    first = metrics.LPIPS(nn.Conv2d(2, 3, 3))
+    image = ours(pictures(samples=3)[0])
+    first.update(image, image + 1)
+    second = copy.deepcopy(first)
+    second.update(image, image)
+    assert second.network is first.network
+    assert second.compute() == first.compute() / 2
 
 
 def test_wrong_inputs_say_what_to_do():

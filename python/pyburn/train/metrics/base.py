@@ -10,6 +10,7 @@ from typing import Any
 
 from pyburn._core import Tensor, float32, float64, int64
 from pyburn.autograd import no_grad
+from pyburn.nn import Module
 from pyburn.ops import as_tensor, cat
 
 __all__ = ["Accumulated", "Batch", "FunctionMetric", "Mean", "Metric", "State"]
@@ -99,6 +100,14 @@ class Metric:
         """Goes on from what `state_dict()` gave."""
         for key, value in state.items():
             setattr(self, key, _copied(value))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Metric:
+        """A metric of its own that asks the same network: the Learner has a copy for each split, not a network."""
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        for key, value in vars(self).items():
+            setattr(twin, key, value if isinstance(value, Module) else copy.deepcopy(value, memo))
+        return twin
 
     def __repr__(self) -> str:
         options = {key: value for key, value in vars(self).items() if not key.startswith("_") and key != "name"}

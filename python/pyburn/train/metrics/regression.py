@@ -116,7 +116,7 @@ class R2(Accumulated):
 
     def _statistics(self, output: Any, target: Any) -> State:
         output, target = _pair(self.name, output, target)
-        columns = [output.shape[0], -1] if output.numel() and output.ndim else [output.numel(), 1]
+        columns = [output.shape[0], math.prod(output.shape[1:])] if output.ndim else [1, 1]
         output, target = output.reshape(columns), target.reshape(columns)
         if not len(target):
             zero = target.sum(0)

@@ -132,6 +132,8 @@ class BLEU(TextMetric):
         return found | {"length": length, "reference_length": reference_length}
 
     def _value(self, state: State) -> float | Tensor:
+        if not state["length"] and not state["reference_length"]:
+            return math.nan
         total = 0.0
         for size, weight in enumerate(self.weights, 1):
             more = 1 if self.smooth and size > 1 else 0
