@@ -355,6 +355,8 @@ _LAZY_NAMES = {
     "SymInt": "_symbols",
     "TensorType": "_checks",
     "_assert": "_utils",
+    "_sample_dirichlet": "distributions._gamma_sampling",
+    "_standard_gamma": "distributions._gamma_sampling",
     "convolution": "_aten",
     "_assert_async": "_checks",
     "_check": "_checks",

@@ -36,3 +36,11 @@ def test_very_many_samples_have_the_right_moments():
         sample = pyburn.distributions.Gamma(pyburn.tensor(alpha), pyburn.tensor(2.0)).sample((70_000,))
         assert sample.mean().item() == pytest.approx(alpha / 2, rel=0.02)
         assert sample.var().item() == pytest.approx(alpha / 4, rel=0.05)
+
+
+def test_private_names_draw_the_same():
+    def run(lib):
+        lib.manual_seed(3)
+        return [*lib._sample_dirichlet(lib.tensor([[0.5, 1.0, 2.0]])).flatten(), *lib._standard_gamma(lib.ones(3))]
+
+    assert [float(x) for x in run(pyburn)] == pytest.approx([float(x) for x in run(torch)], rel=1e-5)

@@ -220,3 +220,8 @@ def test_cat_of_any_layout(data):
     dim = data.draw(dims(len(shape)))
     a, b = data.draw(arrays(shape)), data.draw(arrays(shape))
     check_op(lambda lib, a, b: lib.cat([a, b], dim), a, b)
+
+
+@pytest.mark.parametrize("choice", [{"indices": (1, -1)}, {"sections": 2}])
+def test_tensor_split_takes_either_name(choice):
+    check_op(lambda lib, x: lib.tensor_split(x, dim=-1, **choice), [[1.0, 2.0, 3.0]])

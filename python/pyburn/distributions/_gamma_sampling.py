@@ -106,3 +106,13 @@ def standard_gamma_grad(concentration: Tensor, value: Tensor) -> Tensor:
     )
     log_density = (a - 1) * x.log() - x - a.lgamma()
     return (-(change / (2 * step)) / log_density.exp()).to(concentration.dtype)
+
+
+# torch's private names of the two, which transforms of images call.
+_standard_gamma = standard_gamma
+
+
+def _sample_dirichlet(concentration: Tensor) -> Tensor:
+    """Samples of a Dirichlet distribution over the last dimension, without gradients."""
+    parts = _draw(concentration.detach().to(float64))
+    return (parts / parts.sum(-1, keepdim=True)).to(concentration.dtype)

@@ -231,26 +231,44 @@ def column_stack(tensors: Tensors, *, out: Tensor | None = None) -> Tensor:
     return cat(columns, 1, out=out)
 
 
-def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: int | Sequence[int] | Tensor | None = None,
+    dim: int = 0,
+    *,
+    indices: Sequence[int] | None = None,
+    sections: int | None = None,
+) -> tuple[Tensor, ...]:
     """Views of `input` in so many nearly equal pieces, or cut at the indices given.
+
+    Args:
+        input: What is cut.
+        indices_or_sections: The number of pieces, or where each but the first begins.
+        dim: The dimension that is cut.
+        indices: Another name for `indices_or_sections`, and so is `sections`.
+        sections: See `indices`.
 
     Example:
         >>> import pyburn
         >>> pyburn.tensor_split(pyburn.tensor([1, 2, 3]), 2)
         (tensor([1, 2]), tensor([3]))
     """
+    choices = [value for value in (indices_or_sections, indices, sections) if value is not None]
+    if len(choices) != 1:
+        raise TypeError(f"tensor_split: expected one of sections and indices, got {len(choices)}")
+    wanted = choices[0]
     if input.dim() < 1:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis = _axis("tensor_split", dim, input.dim())
     size = input.shape[axis]
     given: int | Sequence[int]
-    if isinstance(indices_or_sections, Tensor):
-        if indices_or_sections.dim() > 1 or indices_or_sections.dtype != int64:
+    if isinstance(wanted, Tensor):
+        if wanted.dim() > 1 or wanted.dtype != int64:
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a 0- or 1-dim int64 tensor")
-        numbers: list[int] = indices_or_sections._integers()
-        given = numbers[0] if indices_or_sections.dim() == 0 else numbers
+        numbers: list[int] = wanted._integers()
+        given = numbers[0] if wanted.dim() == 0 else numbers
     else:
-        given = indices_or_sections
+        given = wanted
     if isinstance(given, int):
         if given <= 0:
             raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {given}")
