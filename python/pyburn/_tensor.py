@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn._formats import contiguous_format, preserve_format
 from pyburn.ops._methods import inplace
 
 T = TypeVar("T", bound=Tensor)
@@ -342,6 +343,41 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return same and self.data_ptr() == tensor.data_ptr()
 
 
+def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """This tensor, which shows its memory with other sizes and steps from now on.
+
+    Differs from torch:
+        A tensor that wants gradients is refused; use `as_strided`.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.arange(6.0).as_strided_((2, 2), (3, 1))
+        tensor([[0., 1.],
+                [3., 4.]])
+    """
+    return self.set_(self.detach().as_strided(size, stride, storage_offset))
+
+
+_resize = Tensor.resize_
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """This tensor with other sizes, in the order of `memory_format`; elements that were not there hold anything.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.zeros(1).resize_(2, 3).shape
+        pyburn.Size([2, 3])
+    """
+    result = _resize(self, *sizes)
+    if memory_format is None or memory_format == contiguous_format:
+        return result
+    if memory_format == preserve_format:
+        raise RuntimeError("resize_: Unsupported memory format preserve_format")
+    steps = self.detach().new_empty(self.shape).contiguous(memory_format=memory_format).stride()
+    return self.set_(self.detach().as_strided(self.shape, steps))
+
+
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """This tensor in the shape of another; elements that were not there hold anything.
 
@@ -350,7 +386,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
         >>> pyburn.zeros(1).resize_as_(pyburn.ones(2, 3)).shape
         pyburn.Size([2, 3])
     """
-    return self.resize_(the_template.shape)
+    return self.resize_(the_template.shape, memory_format=memory_format)
 
 
 def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
@@ -372,6 +408,7 @@ METHODS = (
     __reversed__,
     _repr_html_,
     apply_,
+    as_strided_,
     as_subclass,
     backward,
     dim_order,
@@ -386,6 +423,7 @@ METHODS = (
     record_stream,
     register_hook,
     register_post_accumulate_grad_hook,
+    resize_,
     resize_as_,
     set_,
     to_dense,

@@ -15,8 +15,6 @@ KNOWN = {
     "__rdiv__": "a name of Python 2",
     "_chunk_cat": "private to torch's distributed code",
     "_native_batch_norm_legit": "private to torch's compiler",
-    "as_strided": "as_strided_ is not there",
-    "as_strided.partial_views": "as_strided_ is not there",
     "chalf": "complex numbers of halves are not there",
     "fft.hfft2": "the last digit of a large sum: another order of summation",
     "fft.ihfftn": "torch leaves an out as it was where there is a single dimension",

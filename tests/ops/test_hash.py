@@ -1,4 +1,4 @@
-"""The hash of a tensor's bits, against torch."""
+"""The hash of a tensor's bits, and other sizes over its memory, against torch."""
 
 from __future__ import annotations
 
@@ -30,5 +30,14 @@ def test_mistakes(lib: Any) -> None:
             lib.hash_tensor(lib.ones(shape), **kwargs)
 
 
-def test_resize_as() -> None:
-    assert pyburn.resize_as_(pyburn.zeros(1), pyburn.ones(2, 3)).shape == (2, 3)
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_other_sizes_over_the_same_memory(lib: Any) -> None:
+    assert lib.resize_as_(lib.zeros(1), lib.ones(2, 3)).shape == (2, 3)
+    assert lib.empty(0).resize_(2, 3, 4, 5, memory_format=lib.channels_last).stride() == (60, 1, 15, 3)
+    with pytest.raises(RuntimeError):
+        lib.zeros(2).resize_(3, memory_format=lib.preserve_format)
+    x = lib.arange(6.0)
+    y = x.view(6)
+    assert x.as_strided_((2, 2), (3, 1), 1) is x
+    y[1] = 9.0
+    assert x.tolist() == [[9.0, 2.0], [4.0, 5.0]]
