@@ -101,11 +101,14 @@ fn within(x: f32, low: f32, high: f32) -> f32 {
 
 #[inline(always)]
 pub fn exp<const FMA: bool>(x: f32) -> f32 {
-    let (rest, k) = split::<FMA>(within(x, -105.0, 89.0));
+    // Powers that round to zero are not computed: they pass through subnormal numbers, which are slow.
+    let none = x < -103.98;
+    let (rest, k) = split::<FMA>(if none { 0.0 } else { within(x, -105.0, 89.0) });
     let curve = polynomial::<FMA, 5>(EXP, rest);
     let value = fma::<FMA>(fma::<FMA>(curve, rest, 1.0), rest, 1.0);
     let half = k >> 1;
-    value * power_of_two(half) * power_of_two(k.wrapping_sub(half))
+    let value = value * power_of_two(half) * power_of_two(k.wrapping_sub(half));
+    if none { 0.0 } else { value }
 }
 
 #[inline(always)]
