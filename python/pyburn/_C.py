@@ -89,6 +89,13 @@ has_lapack = has_openmp = has_spectral = True
 _NO_GRAPHS = ("pyburn does not trace programs", "call the module itself")
 Graph: Any = absent_class("_C.Graph", *_NO_GRAPHS)
 Value: Any = absent_class("_C.Value", *_NO_GRAPHS)
+# The types of compiled programs, which annotations name.
+_TYPES = (
+    "AnyType BoolType ClassType ComplexType DeviceObjType DictType EnumType FloatType FutureType InterfaceType IntType "
+    "ListType NoneType NumberType OptionalType StreamObjType StringType TupleType Type UnionType"
+)
+_NO_TYPES = ("pyburn does not compile programs", "use Python's own types")
+globals().update({_name: absent_class(f"_C.{_name}", *_NO_TYPES) for _name in _TYPES.split()})
 _NO_RECORDS = ("pyburn reads and writes whole files", "use torch.load(path, mmap=True) or torch.save")
 PyTorchFileReader: Any = absent_class("PyTorchFileReader", *_NO_RECORDS)
 PyTorchFileWriter: Any = absent_class("PyTorchFileWriter", *_NO_RECORDS)

@@ -200,3 +200,9 @@ def test_joining_samples_of_one_kind():
         assert joined.tolist() == [[1.0, 1.0], [0.0, 0.0]]
         assert collate.collate_float_fn([1.5, 2.5]).dtype == lib.float64
         assert collate.collate_int_fn([1, 2]).tolist() == [1, 2] and collate.collate_str_fn(["a"]) == ["a"]
+
+
+def test_types_of_compiled_programs_can_be_named():
+    for name in ("DeviceObjType", "FloatType", "StringType", "ListType"):
+        assert isinstance(getattr(torch, name), type) and isinstance(getattr(pyburn, name), type)
+        assert (str | getattr(pyburn, name)) == (getattr(pyburn, name) | str)

@@ -103,3 +103,15 @@ def test_larger_worlds_are_refused(monkeypatch):
     with pytest.raises(NotImplementedError, match="4 processes"):
         dist.init_process_group("nccl")
     assert not dist.is_initialized()
+
+
+def test_calls_that_need_other_processes_can_be_decorated():
+    from pyburn.distributed import rpc
+
+    @rpc._require_initialized
+    def gather(value):
+        return value
+
+    assert gather.__name__ == "gather" and rpc._is_current_rpc_agent_set() is False
+    with pytest.raises(RuntimeError, match="RPC has not been initialized"):
+        gather(1)

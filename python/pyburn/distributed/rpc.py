@@ -1,5 +1,9 @@
 """torch.distributed.rpc: calls in other processes, of which there are none; using it raises."""
 
+import functools
+from collections.abc import Callable
+from typing import Any, NoReturn
+
 from pyburn._absent import absent_class, absent_function
 
 _WHY = ("pyburn computes in one process", "call the function directly, or use the standard library's multiprocessing")
@@ -23,3 +27,25 @@ def is_available() -> bool:
         False
     """
     return False
+
+
+def _is_current_rpc_agent_set() -> bool:
+    """False: nothing was initialized."""
+    return False
+
+
+def _require_initialized(func: Callable[..., Any]) -> Callable[..., NoReturn]:
+    """A function that says that nothing was initialized, since that cannot be.
+
+    Raises:
+        RuntimeError: When it is called.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            "RPC has not been initialized. Call torch.distributed.rpc.init_rpc first. (pyburn has none: it computes in "
+            "one process; call the function directly.)"
+        )
+
+    return wrapper
