@@ -129,3 +129,20 @@ def test_a_batch_without_samples_changes_nothing(make, output, target):
     nothing = make()
     nothing.update(output[:0], target[:0])
     assert make is metrics.ConfusionMatrix or math.isnan(nothing.compute())
+
+
+def test_a_state_goes_through_a_device_without_wide_numbers():
+    r2, matrix = metrics.R2(), metrics.ConfusionMatrix()
+    r2.update(pyburn.rand(5, 2), pyburn.rand(5, 2))
+    matrix.update(pyburn.rand(6, 3), pyburn.tensor([0, 1, 2, 0, 1, 1]))
+    matrix._state["matrix"] *= 3_000_000_000  # more than 32 bits hold
+    for found, again in ((r2, metrics.R2()), (matrix, metrics.ConfusionMatrix())):
+        again.load_state_dict({key: on_wgpu(value) for key, value in found.state_dict().items()})
+        assert np.array_equal(np.asarray(again.compute()), np.asarray(found.compute()))
+
+
+def on_wgpu(value):
+    """As a checkpoint that is loaded with map_location."""
+    if isinstance(value, dict):
+        return {key: on_wgpu(item) for key, item in value.items()}
+    return value.to("wgpu") if isinstance(value, pyburn.Tensor) else value

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyburn._core import Tensor, float32, float64, int64
+from pyburn._core import Tensor, float32, float64, int64, uint8
 from pyburn.autograd import no_grad
 from pyburn.nn import Module
 from pyburn.ops import as_tensor, cat
@@ -16,6 +16,7 @@ from pyburn.ops import as_tensor, cat
 __all__ = ["Accumulated", "Batch", "FunctionMetric", "Mean", "Metric", "State"]
 
 State = dict[str, Any]
+_WIDE = {"float64": float64, "int64": int64}
 _WAITING = 64  # statistics that stay on a GPU before they are read at once: one wait in as many batches
 
 
@@ -164,12 +165,12 @@ class Accumulated(Metric):
     def state_dict(self) -> State:
         """The sums over all batches since `reset()`."""
         self._settle()
-        return {key: _copied(value) for key, value in self._state.items()}
+        return {key: _packed(value) for key, value in self._state.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from what `state_dict()` gave."""
         self.reset()
-        self._state = {key: _copied(value) for key, value in state.items()}
+        self._state = {key: _unpacked(value) for key, value in state.items()}
 
     def _statistics(self, output: Any, target: Any) -> State:
         raise NotImplementedError(f"{type(self).__name__} must define _statistics(output, target).")
@@ -345,6 +346,24 @@ def _sum_of(name: str, old: Any, new: Any) -> Any:
             "batches need the same number of classes or outputs: call reset() in between, or give num_classes."
         )
     return old + new
+
+
+def _packed(value: Any) -> Any:
+    """A copy whose wide sums are bytes: a checkpoint may be loaded to a device that has no float64 and int64."""
+    if isinstance(value, Tensor) and value.dtype in _WIDE.values():
+        kind = next(name for name, dtype in _WIDE.items() if dtype == value.dtype)
+        return {kind: value.detach().contiguous().reshape([-1]).view(uint8).clone(), "shape": list(value.shape)}
+    return _copied(value)
+
+
+def _unpacked(value: Any) -> Any:
+    """What `_packed` was given, on the CPU."""
+    if isinstance(value, dict) and "shape" in value:
+        kind = next(name for name in value if name in _WIDE)
+        return value[kind].cpu().clone().view(_WIDE[kind]).reshape(value["shape"])
+    if isinstance(value, list):
+        return [item.cpu() if isinstance(item, Tensor) else item for item in _copied(value)]
+    return _copied(value)
 
 
 def _is_plain(value: Any) -> bool:
