@@ -8,6 +8,7 @@ from typing import Any
 from pyburn._core import Tensor
 from pyburn.autograd import enable_grad, grad
 from pyburn.library import Library
+from pyburn.vision.deformable import deform_conv2d, deform_conv2d_backward
 from pyburn.vision.detection import nms, roi_align
 
 __all__ = ["register"]
@@ -65,7 +66,9 @@ def _roi_align_backward(
 
 _KERNELS: dict[str, Callable[..., Any]] = {
     "_cuda_version": lambda: -1,
+    "_deform_conv2d_backward": deform_conv2d_backward,
     "_roi_align_backward": _roi_align_backward,
+    "deform_conv2d": deform_conv2d,
     "nms": nms,
     "roi_align": roi_align,
 }
