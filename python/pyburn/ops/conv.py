@@ -16,7 +16,6 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
-    "convolution",
 ]
 
 
@@ -241,27 +240,3 @@ def conv_transpose3d(
         tensor([[[[[1., 1.]]]]])
     """
     return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Tensor:
-    """`input` convolved with `weight` over as many dimensions as the weight has; `transposed` gives the transpose.
-
-    Example:
-        >>> import pyburn
-        >>> pyburn.convolution(pyburn.ones(1, 1, 3), pyburn.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
-        tensor([[[2., 2.]]])
-    """
-    n = weight.dim() - 2
-    if transposed:
-        return _conv_transpose(n, input, weight, bias, stride, padding, output_padding, groups, dilation)
-    return _conv(n, input, weight, bias, stride, padding, dilation, groups)
