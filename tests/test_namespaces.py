@@ -322,6 +322,22 @@ def test_profiles_measure_blocks_and_steps(tmp_path):
     assert [ours(step).name for step in range(12)] == [theirs(step).name for step in range(12)]
 
 
+def test_a_profile_is_ready_after_its_step_and_timers_know_torch():
+    for lib in (torch, pyburn):
+        steps = []
+        plan = lib.profiler.schedule(wait=1, warmup=1, active=2)
+        ready = steps.append
+        with lib.profiler.profile(
+            activities=[lib.profiler.ProfilerActivity.CPU],
+            schedule=plan,
+            on_trace_ready=lambda p, r=ready: r(p.step_num),
+        ) as measured:
+            for _ in range(4):
+                measured.step()
+        assert steps[0] == 4
+    assert pyburn.utils.benchmark.Timer("torch.ones(2) + x", globals={"x": 1}).timeit(2).number_per_run == 2
+
+
 def test_timers_count_runs():
     measured = pyburn.utils.benchmark.Timer("x + 1", globals={"x": pyburn.ones(1)}).blocked_autorange(min_run_time=0.01)
     assert measured.median > 0 and measured.mean > 0 and measured.iqr >= 0

@@ -166,7 +166,7 @@ class profile(_autograd_profiler.profile):
         action = self._schedule(self.step_num) if self._schedule is not None else ProfilerAction.RECORD
         if action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             self._add(f"ProfilerStep#{self.step_num}", self._step_start, now)
+        self.step_num += 1
         if action is ProfilerAction.RECORD_AND_SAVE and self._ready is not None:
             self._ready(self)
-        self.step_num += 1
         self._step_start = now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 import timeit
 from collections.abc import Callable
@@ -77,7 +78,8 @@ class Timer:
     ) -> None:
         self._statement = label or stmt
         self._threads = num_threads
-        self._timer = timeit.Timer(stmt, setup, timer, globals)
+        names = {"torch": sys.modules["pyburn"], **(globals or {})}
+        self._timer = timeit.Timer(stmt, setup, timer, names)
 
     def _run(self, number: int) -> float:
         before = _core.get_num_threads()
