@@ -470,3 +470,9 @@ def test_names_are_not_called_even_where_modules_are_allowed(name):
     file.seek(0)
     with pytest.raises(pickle.UnpicklingError):
         pyburn.load(file, weights_only=False)
+
+
+def test_a_device_that_cannot_hold_a_file_says_so(tmp_path):
+    pyburn.save({"x": pyburn.ones(2, dtype=pyburn.float64)}, tmp_path / "x.pt")
+    with pytest.raises(pyburn.DTypeError, match="float64"):
+        pyburn.load(tmp_path / "x.pt", map_location="wgpu")

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import IO, Any, NoReturn
 
+from pyburn._core import DTypeError
+
 # Text lines of protocol 0: names, numbers and short strings.
 _MAX_LINE = 1 << 20
 _MAX_KEY_DEPTH = 8
@@ -82,6 +84,8 @@ class Unpickler:
                 if operation is None:
                     raise UnpicklingError(f"load: opcode {code:#04x} is not one that a checkpoint needs.")
                 operation(self)
+        except DTypeError:  # the file is well, but the device that was asked for cannot hold it
+            raise
         except (IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError, struct.error) as error:
             raise UnpicklingError(f"load: the pickle is damaged: {type(error).__name__}: {error}") from error
 
