@@ -44,3 +44,14 @@ def test_private_names_draw_the_same():
         return [*lib._sample_dirichlet(lib.tensor([[0.5, 1.0, 2.0]])).flatten(), *lib._standard_gamma(lib.ones(3))]
 
     assert [float(x) for x in run(pyburn)] == pytest.approx([float(x) for x in run(torch)], rel=1e-5)
+
+
+@pytest.mark.parametrize(("count", "prob"), [(6.0, 0.4), (100.0, 0.3), (50.0, 0.9), (1000.0, 0.02), (4.0, 1.0)])
+def test_binomial_numbers_are_torchs(count, prob):
+    """Few successes are counted by waiting, many by rejection; what is drawn afterwards agrees too."""
+    found = []
+    for lib in (torch, pyburn):
+        lib.manual_seed(1)
+        draws = lib.distributions.Binomial(count, lib.full((40,), prob)).sample().tolist()
+        found.append((draws, lib.rand(1).item()))
+    assert found[0] == found[1]
