@@ -47,7 +47,7 @@ test-all: lint test-deps ## everything: all checks, slow tests, all wgpu cases
 	@$(PYTEST)
 	@bash tools/test_rust.sh $(PY)
 
-test-gpu: build test-deps ## every op and dtype on wgpu
+test-gpu: build test-deps ## every op and dtype on wgpu (half an hour on a software driver)
 	@echo 'Running every case on wgpu.'
 	@$(PYTEST) -m gpu
 
