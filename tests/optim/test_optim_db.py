@@ -134,6 +134,7 @@ def run_pair(name, settings, steps):
 TOLERANCE = {"Muon": 2e-3}
 
 
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # torch's own, once in a process
 @pytest.mark.parametrize(("name", "settings"), CASES)
 def test_ten_steps_are_torchs(name, settings):
     mine, other = run_pair(name, settings, 10)
