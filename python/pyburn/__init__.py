@@ -255,8 +255,35 @@ if _typing.TYPE_CHECKING:
         mvlgamma as mvlgamma,
     )
     from pyburn._C import (
+        AnyType as AnyType,
+        BoolType as BoolType,
+        ClassType as ClassType,
+        ComplexType as ComplexType,
+        DeviceObjType as DeviceObjType,
+        DictType as DictType,
+        EnumType as EnumType,
+        FloatType as FloatType,
+        FutureType as FutureType,
+        IntType as IntType,
+        InterfaceType as InterfaceType,
+        ListType as ListType,
+        NoneType as NoneType,
+        NumberType as NumberType,
+        OptionalType as OptionalType,
         PyTorchFileReader as PyTorchFileReader,
         PyTorchFileWriter as PyTorchFileWriter,
+        StreamObjType as StreamObjType,
+        StringType as StringType,
+        TupleType as TupleType,
+        Type as Type,
+        UnionType as UnionType,
+    )
+    from pyburn.distributions._gamma_sampling import (
+        _sample_dirichlet as _sample_dirichlet,
+        _standard_gamma as _standard_gamma,
+    )
+    from pyburn._aten import (
+        convolution as convolution,
     )
     from pyburn._checks import TensorType as TensorType
     from pyburn._utils import _assert as _assert

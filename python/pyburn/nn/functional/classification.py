@@ -332,7 +332,8 @@ def multilabel_soft_margin_loss(
         >>> pyburn.nn.functional.multilabel_soft_margin_loss(pyburn.zeros(1, 2), pyburn.ones(1, 2))
         tensor(0.6931)
     """
-    losses = binary_cross_entropy_with_logits(input, target, weight, reduction="none")
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    losses = losses if weight is None else losses * weight
     return reduced(losses.mean(-1), reduction_of(reduction, size_average, reduce))
 
 
