@@ -33,6 +33,8 @@ class Translator:
     def __init__(self) -> None:
         self.pairs: dict[int, tuple[torch.Tensor, Any]] = {}
         self.memories: dict[tuple[int, torch.dtype], Any] = {}
+        # Copies without conjugation live on, since their addresses name memories.
+        self.kept: list[torch.Tensor] = []
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -123,6 +125,7 @@ class Translator:
             return Case(plain).ours("cpu")
         key = (storage.data_ptr(), plain.dtype)
         if key not in self.memories:
+            self.kept.append(plain)
             self.memories[key] = from_torch(torch.empty(0, dtype=plain.dtype).set_(storage))
         place = plain.storage_offset()
         return self.memories[key].as_strided(list(plain.shape), list(plain.stride()), place).detach()
