@@ -154,17 +154,21 @@ impl PyTensor {
             _ => losses::<f32>(&held)?,
         };
         if let Some(record) = Record::new("NllLossBackward0", &[x]) {
-            record.save(x).save(&classes).save(&factors).save(&norms).finish(&out, move |c| {
-                let (grad, x, classes, factors) = (c.grad()?, c.saved(0)?, c.saved(1)?, c.saved(2)?);
-                if grad_enabled() {
-                    return grads([Some(recorded(x, classes, factors, &grad, dim)?)]);
-                }
-                let held = Held::new(x, classes, factors, dim)?;
-                grads([Some(match x.dtype() {
-                    DType::F64 => slopes::<f64>(&held, &grad, c.saved(3)?)?,
-                    _ => slopes::<f32>(&held, &grad, c.saved(3)?)?,
-                })])
-            });
+            // A copy, so that the scores may be written to afterwards: torch keeps log-probabilities of the same size.
+            record.save(&super::creation::clone(x)?).save(&classes).save(&factors).save(&norms).finish(
+                &out,
+                move |c| {
+                    let (grad, x, classes, factors) = (c.grad()?, c.saved(0)?, c.saved(1)?, c.saved(2)?);
+                    if grad_enabled() {
+                        return grads([Some(recorded(x, classes, factors, &grad, dim)?)]);
+                    }
+                    let held = Held::new(x, classes, factors, dim)?;
+                    grads([Some(match x.dtype() {
+                        DType::F64 => slopes::<f64>(&held, &grad, c.saved(3)?)?,
+                        _ => slopes::<f32>(&held, &grad, c.saved(3)?)?,
+                    })])
+                },
+            );
         }
         Ok((out, factors))
     }

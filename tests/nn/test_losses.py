@@ -1,5 +1,6 @@
 """Every loss against torch's, for each reduction."""
 
+import numpy as np
 import pyburn
 import pytest
 import torch
@@ -167,3 +168,18 @@ def test_ctc_of_a_target_that_cannot_fit():
     log_probs = x(2, 1, 3).detach().log_softmax(2)
     check_module("CTCLoss", inputs=(log_probs, torch.tensor([[1, 1, 1]]), (2,), (3,)), grads=False)
     check_module("CTCLoss", zero_infinity=True, inputs=(log_probs, torch.tensor([[1, 1, 1]]), (2,), (3,)), grads=False)
+
+
+def test_scores_may_be_written_to_after_the_loss():
+    """torch keeps log-probabilities, so that a later write to the scores changes no gradient."""
+    grads = []
+    for lib in (pyburn, torch):
+        scores = lib.linspace(-1, 1, 12).reshape(4, 3).requires_grad_()
+        middle = scores * 2
+        loss = lib.nn.functional.cross_entropy(middle, lib.tensor([0, 2, 1, 1]))
+        middle.mul_(3)
+        (first,) = lib.autograd.grad(loss, scores, create_graph=True)
+        (second,) = lib.autograd.grad(first.square().sum(), scores)
+        grads.append((first.tolist(), second.tolist()))
+    np.testing.assert_allclose(grads[0][0], grads[1][0], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(grads[0][1], grads[1][1], rtol=1e-4, atol=1e-6)
