@@ -25,7 +25,7 @@ class EarlyStopping(Callback):
         monitor: A name of an epoch's line, such as "valid_loss" or "valid_accuracy".
         patience: How many epochs without a gain are borne.
         min_delta: What counts as a gain.
-        mode: "max", "min", or "auto" to know by the name.
+        mode: "max", "min", or "auto" to go by the metric's `higher_is_better`.
     """
 
     order = 50
@@ -33,7 +33,8 @@ class EarlyStopping(Callback):
     def __init__(
         self, monitor: str = "valid_loss", patience: int = 3, min_delta: float = 0.0, mode: str = "auto"
     ) -> None:
-        self.monitor, self.patience, self.min_delta, self.sign = monitor, patience, min_delta, better(monitor, mode)
+        self.monitor, self.patience, self.min_delta, self.mode = monitor, patience, min_delta, mode
+        self.sign = 0
         self.best, self.best_epoch, self.waited = -math.inf, 0, 0
 
     def after_epoch(self, learner: Learner) -> None:
@@ -42,6 +43,7 @@ class EarlyStopping(Callback):
         if self.monitor not in line:
             names = ", ".join(name for name, value in line.items() if is_number(value))
             raise ValueError(f"EarlyStopping: an epoch has no {self.monitor!r}; it has {names}")
+        self.sign = better(self.monitor, self.mode, learner.metrics)
         value = self.sign * float(line[self.monitor])
         if value > self.best + self.min_delta:
             self.best, self.best_epoch, self.waited = value, learner.epoch, 0

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyburn import serialization
 from pyburn._files import replacing
 from pyburn.train.events import Callback
+from pyburn.train.metrics import Metric
 
 if TYPE_CHECKING:
     from pyburn.train.learner import Learner
@@ -32,14 +34,16 @@ class Record:
     values: dict[str, float]
 
 
-def better(name: str, mode: str = "auto") -> int:
-    """1 where more is better, -1 where less is: by `mode` ("max", "min"), else by the name of the number."""
+def better(name: str, mode: str, metrics: Iterable[Metric] = ()) -> int:
+    """1 where more is better, -1 where less is: by `mode` ("max", "min"), else as the metric of that name says."""
     if mode not in ("auto", "min", "max"):
         raise ValueError(f"mode is {mode!r}, but must be 'auto', 'min' or 'max'")
     if mode != "auto":
         return 1 if mode == "max" else -1
-    less = ("loss", "error", "mae", "rmse", "mse", "perplexity", "cer", "wer", "hamming", "fid", "lpips", "dists")
-    return -1 if any(word in name.lower() for word in less) else 1
+    found = next((each for each in metrics if name.partition("_")[2] == each.name), None)
+    if found is None or found.higher_is_better is None:
+        raise ValueError(f"no metric says whether more or less of {name!r} is better; give mode='max' or 'min'")
+    return 1 if found.higher_is_better else -1
 
 
 class Keep:
@@ -47,7 +51,10 @@ class Keep:
 
     def kept(self, records: list[Record]) -> set[str]:
         """The files that stay, of `records` in the order of their writing."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}: a Keep must define kept(records).")
+
+    def begin(self, metrics: Iterable[Metric]) -> None:
+        """Nothing; the run has these metrics."""
 
     def __or__(self, other: Keep) -> Keep:
         return _Either(self, other)
@@ -59,6 +66,10 @@ class _Either(Keep):
 
     def kept(self, records: list[Record]) -> set[str]:
         return self.parts[0].kept(records) | self.parts[1].kept(records)
+
+    def begin(self, metrics: Iterable[Metric]) -> None:
+        for part in self.parts:
+            part.begin(metrics)
 
 
 class KeepAll(Keep):
@@ -94,16 +105,21 @@ class KeepBest(Keep):
     Args:
         monitor: A name of an epoch's line, such as "valid_accuracy"; where a run has no validation, "train_..." counts.
         count: How many.
-        mode: "max", "min", or "auto" to know by the name.
+        mode: "max", "min", or "auto" to go by the metric's `higher_is_better`.
 
     Example:
         >>> records = [Record(f"{i}.pt", i, i, {"valid_loss": loss}) for i, loss in enumerate([3.0, 1.0, 2.0])]
-        >>> KeepBest("valid_loss").kept(records)
+        >>> KeepBest("valid_loss", mode="min").kept(records)
         {'1.pt'}
     """
 
     def __init__(self, monitor: str = "valid_loss", count: int = 1, mode: str = "auto") -> None:
-        self.monitor, self.count, self.sign = monitor, count, better(monitor, mode)
+        self.monitor, self.count, self.mode = monitor, count, mode
+        self.sign = 0 if mode == "auto" else better(monitor, mode)
+
+    def begin(self, metrics: Iterable[Metric]) -> None:
+        """Nothing; the metric of the monitored number has said what is better."""
+        self.sign = better(self.monitor, self.mode, metrics)
 
     def kept(self, records: list[Record]) -> set[str]:
         """The files of the best; of equals the first."""
@@ -140,6 +156,7 @@ class Checkpoints(Callback):
         self.folder = learner.folder.path / "checkpoints"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.records = [each for each in read_index(self.folder) if each.step <= learner.step]
+        self.keep.begin(learner.metrics)
 
     def after_batch(self, learner: Learner) -> None:
         """Nothing; one in `every` batches leaves a checkpoint."""
