@@ -95,8 +95,8 @@ build: $(VENV)/.editable | $(CACHE)
 	else echo 'Building pyburn: the first build takes ten to fifteen minutes.'; fi
 	@$(LOCKED) bash tools/build.sh
 
-test-deps: $(VENV)/.dev $(VENV)/.demo $(VENV)/.oracles
-	@$(PY) tools/link_test_deps.py requirements/test.txt
+test-deps: $(VENV)/.dev $(VENV)/.demo
+	@$(PY) tools/link_test_deps.py requirements/test.txt requirements/oracles.txt
 
 $(CACHE):
 	@mkdir -p $@
@@ -112,12 +112,6 @@ $(VENV)/.%: requirements/%.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev $(VENV)/.wheel: requirements/build.txt
-
-# torchmetrics asks for torch, which test-deps links: so without dependencies.
-$(VENV)/.oracles: requirements/oracles.txt | $(PY)
-	@echo 'Installing $< into $(VENV).'
-	@$(PIP_INSTALL) --no-deps --requirement $<
-	@touch $@
 
 $(VENV)/.editable: pyproject.toml Cargo.toml $(VENV)/.build
 	@$(PY) tools/install_editable.py
