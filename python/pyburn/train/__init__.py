@@ -5,6 +5,7 @@ from pyburn.train.callbacks import EMA, EarlyStopping, TensorBoard
 from pyburn.train.checkpoints import Checkpoints, Keep, KeepAll, KeepBest, KeepLast
 from pyburn.train.config import Config
 from pyburn.train.events import EVENTS, Callback, Events, SkipBatch, StopEpoch, StopFit
+from pyburn.train.fitting import Trainable, TrainConfig, train_model
 from pyburn.train.folder import RunFolder
 from pyburn.train.learner import Learner, epochs
 from pyburn.train.nonfinite import NonFiniteLoss
@@ -30,7 +31,10 @@ __all__ = [
     "StopEpoch",
     "StopFit",
     "TensorBoard",
+    "TrainConfig",
+    "Trainable",
     "default_renderer",
     "epochs",
     "metrics",
+    "train_model",
 ]
