@@ -143,6 +143,7 @@ if _typing.TYPE_CHECKING:
         train as train,
         types as types,
         version as version,
+        vision as vision,
         xpu as xpu,
     )
     from pyburn._symbols import (
@@ -365,6 +366,7 @@ _LAZY = (
     "train",
     "types",
     "version",
+    "vision",
     "xpu",
 )
 _LAZY_NAMES = {

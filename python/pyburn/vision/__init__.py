@@ -1,1 +1,22 @@
-"""Operators of vision that torchvision brings as compiled code, written with pyburn's functions."""
+"""torchvision's rooms: datasets, transforms, operators, models and pictures of results; each is loaded when named."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyburn.vision import datasets as datasets
+
+# The modules below this one; one line each, sorted.
+_MODULES = ("datasets",)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
