@@ -97,6 +97,7 @@ build: $(VENV)/.editable | $(CACHE)
 
 test-deps: $(VENV)/.dev $(VENV)/.demo
 	@$(PY) tools/link_test_deps.py requirements/test.txt requirements/oracles.txt
+	@[ "$$(uname -s)" != Linux ] || bash tools/system_packages.sh chromium  # opens the report of a run
 
 $(CACHE):
 	@mkdir -p $@

@@ -61,7 +61,8 @@ class Summary:
         """The multiplications with an addition of one forward pass."""
         return sum(row.macs for row in self.rows)
 
-    def _cells(self) -> list[tuple[str, str, str, str]]:
+    def cells(self) -> list[tuple[str, str, str, str]]:
+        """The rows as text: layer, output, parameters, multiplications."""
         return [
             (
                 "  " * row.depth + (f"{row.name} ({row.kind})" if row.name else row.kind),
@@ -72,15 +73,16 @@ class Summary:
             for row in self.rows
         ]
 
-    def _sums(self) -> list[str]:
+    def sums(self) -> list[str]:
+        """The lines below the table."""
         lines = [f"parameters: {self.parameters:,} ({self.trainable:,} trainable), {_bytes(self.size)}"]
         return [*lines, f"MACs: {self.macs:,}"] if self.macs else lines
 
     def __str__(self) -> str:
-        cells = [("layer", "output", "parameters", "MACs"), *self._cells()]
+        cells = [("layer", "output", "parameters", "MACs"), *self.cells()]
         wide = [max(len(row[column]) for row in cells) for column in range(4)]
         lines = [f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c:>{wide[2]}}  {d:>{wide[3]}}".rstrip() for a, b, c, d in cells]
-        return "\n".join([*lines, *self._sums()])
+        return "\n".join([*lines, *self.sums()])
 
     __repr__ = __str__
 
@@ -88,9 +90,9 @@ class Summary:
         head = "<tr><th>layer</th><th>output</th><th>parameters</th><th>MACs</th></tr>"
         rows = "".join(
             "<tr>" + "".join(f"<td style='white-space:pre'>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-            for cells in self._cells()
+            for cells in self.cells()
         )
-        return f"<table>{head}{rows}</table><p>{'<br>'.join(self._sums())}</p>"
+        return f"<table>{head}{rows}</table><p>{'<br>'.join(self.sums())}</p>"
 
 
 def summary(model: Module, input: Any = None, **kwargs: Any) -> Summary:

@@ -10,6 +10,7 @@ from pyburn.train.folder import RunFolder
 from pyburn.train.learner import Learner, epochs
 from pyburn.train.nonfinite import NonFiniteLoss
 from pyburn.train.renderers import PlainRenderer, default_renderer
+from pyburn.train.report import Report
 
 __all__ = [
     "EMA",
@@ -26,6 +27,7 @@ __all__ = [
     "Learner",
     "NonFiniteLoss",
     "PlainRenderer",
+    "Report",
     "RunFolder",
     "SkipBatch",
     "StopEpoch",

@@ -15,8 +15,10 @@ from pyburn.ops import as_tensor, empty
 from pyburn.optim import Optimizer
 from pyburn.optim.lr_scheduler import LRScheduler
 from pyburn.train import batches
+from pyburn.train.callbacks import TensorBoard
 from pyburn.train.checkpoints import Checkpoints, Keep, KeepBest, KeepLast
 from pyburn.train.events import Callback
+from pyburn.train.report import Report
 from pyburn.utils.checkpoint import checkpoint
 
 if TYPE_CHECKING:
@@ -113,10 +115,14 @@ def callbacks(
     checkpoints: Keep | str | None,
     default_renderer: Callable[[], Callback],
 ) -> Iterator[Callback]:
-    """All that takes part in a run."""
+    """All that takes part in a run: what was given, and what every run has unless it was given."""
+    given = list(given)
     yield from given
     if learner.folder is not None:
         yield learner.folder
+        for usual in (TensorBoard, Report):
+            if not any(isinstance(each, usual) for each in given):
+                yield usual()
         if checkpoints is not None:
             keep = KeepLast(2) | KeepBest(learner.monitor) if isinstance(checkpoints, str) else checkpoints
             yield Checkpoints(keep)

@@ -98,6 +98,11 @@ class RunFolder(Callback):
             self._lines = None
             self.log(f"end: {learner.stopped or 'all epochs done'}")
 
+    def flush(self) -> None:
+        """Nothing; all lines so far can be read."""
+        if self._lines is not None:
+            self._lines.flush()
+
     def _write(self, line: dict[str, Any]) -> None:
         if self._lines is not None:
             self._lines.write(json.dumps(line) + "\n")
