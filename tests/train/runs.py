@@ -34,6 +34,15 @@ def fit(made: train.Learner, epochs: int = 4, **options: Any) -> list[dict[str, 
     return made.fit((inputs[:64], classes[:64]), valid, epochs, batch_size=8, **options)
 
 
+def fit_here(made: train.Learner, epochs: int = 4) -> None:
+    """Nothing; the run went on in this thread, whatever shows it."""
+    board, made.board = made.board, None
+    try:
+        fit(made, epochs)
+    finally:
+        made.board = board
+
+
 def stop_at(made: train.Learner, batches: int, number: int) -> None:
     """Nothing; the process gets the signal `number` when it has trained so many batches."""
     seen = [0]

@@ -18,6 +18,7 @@ from pyburn.train import batches
 from pyburn.train.callbacks import TensorBoard
 from pyburn.train.checkpoints import Checkpoints, Keep, KeepBest, KeepLast
 from pyburn.train.events import Callback
+from pyburn.train.renderers.board import Board
 from pyburn.train.report import Report
 from pyburn.utils.checkpoint import checkpoint
 
@@ -128,6 +129,17 @@ def callbacks(
             yield Checkpoints(keep)
     if renderer is not None:
         yield default_renderer() if isinstance(renderer, str) else renderer
+
+
+def board() -> Board | None:
+    """What a full-screen view of the run shows; None where there is no terminal for one."""
+    try:
+        from pyburn.train.renderers import dashboard
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"Learner: dashboard=True needs the package {error.name}: pip install 'pyburn[dashboard]'", name=error.name
+        ) from None
+    return Board() if dashboard.possible() else None
 
 
 @contextlib.contextmanager

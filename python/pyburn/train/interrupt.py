@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -15,10 +16,14 @@ class Interrupts:
     """While the block runs, the first Ctrl-C only sets `asked`; the second raises KeyboardInterrupt.
 
     Signals reach Python in the main thread alone: in any other the block changes nothing.
+
+    Args:
+        say: Where the message of the first one goes; standard error without it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], object] | None = None) -> None:
         self.asked = False
+        self._say = say
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
@@ -39,4 +44,8 @@ class Interrupts:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        print("\nStopping after this batch; press Ctrl-C again to stop at once.", file=sys.stderr, flush=True)
+        message = "Stopping after this batch; press Ctrl-C again to stop at once."
+        if self._say is not None:
+            self._say(message)
+        else:
+            print(f"\n{message}", file=sys.stderr, flush=True)

@@ -58,6 +58,8 @@ class Learner:
         callbacks: What takes part in the run through the named events (`pyburn.train.EVENTS`).
         strategy: What an epoch is: a function of the learner that replaces `pyburn.train.epochs`.
         renderer: How the run is shown: a callback, or None for silence.
+        dashboard: Show the run on the full screen of the terminal, with keys to pause and stop it (`pip install
+            pyburn[dashboard]`); where there is no terminal, plain lines.
         accumulate: How many batches make one step of the optimizer.
         clip_norm: The largest norm of all gradients together.
         clip_value: The largest size of each number in a gradient.
@@ -93,6 +95,7 @@ class Learner:
         callbacks: Iterable[Callback] = (),
         strategy: Callable[[Learner], None] = epochs,
         renderer: Callback | str | None = "auto",
+        dashboard: bool = False,
         accumulate: int = 1,
         clip_norm: float | None = None,
         clip_value: float | None = None,
@@ -133,6 +136,8 @@ class Learner:
         self.next_randomness: dict[str, Any] | None = None
         self.next_trackers: list[dict[str, Any]] | None = None
         self.folder = None if folder is False else RunFolder(None if folder is True else folder)
+        self.board = building.board() if dashboard else None
+        renderer = self.board or renderer
         for callback in building.callbacks(self, callbacks, renderer, checkpoints, default_renderer):
             self.events.add(callback)
 
@@ -191,7 +196,18 @@ class Learner:
             manual_seed(self.seed)
         self.last_epoch = start + epochs
         self.start = start
-        with building.recomputed(self.model, self.recompute), Interrupts() as self.interrupts:
+        if self.board is not None:
+            from pyburn.train.renderers import dashboard
+
+            dashboard.run(self, self.board, self._run)
+        else:
+            with Interrupts() as self.interrupts:
+                self._run()
+        return self.history
+
+    def _run(self) -> None:
+        """Nothing; the strategy has run, and all who take part know that it is over, whatever ended it."""
+        with building.recomputed(self.model, self.recompute):
             try:
                 if not self.gradients.waiting:
                     self.optimizer.zero_grad()
@@ -205,7 +221,6 @@ class Learner:
             finally:
                 self.events.fire("after_fit", self)
                 self.interrupts = Interrupts()
-        return self.history
 
     def epochs_left(self) -> Iterator[int]:
         """The numbers of the epochs that are still to be run; what the loop does with each is the strategy's matter."""
