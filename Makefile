@@ -96,6 +96,7 @@ build: $(VENV)/.editable | $(CACHE)
 	@$(LOCKED) bash tools/build.sh
 
 test-deps: $(VENV)/.dev $(VENV)/.demo
+	@bash tools/system_packages.sh dataset-fashion-mnist || echo 'The tests that need it will say so.'
 	@$(PY) tools/link_test_deps.py requirements/test.txt requirements/oracles.txt
 	@[ "$$(uname -s)" != Linux ] || bash tools/system_packages.sh chromium  # opens the report of a run
 
