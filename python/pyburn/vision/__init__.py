@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyburn.vision import datasets as datasets
+    from pyburn.vision import transforms as transforms
+    from pyburn.vision import tv_tensors as tv_tensors
 
 # The modules below this one; one line each, sorted.
-_MODULES = ("datasets",)
+_MODULES = (
+    "datasets",
+    "transforms",
+    "tv_tensors",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from pyburn._copying import _from_bytes
-from pyburn._core import Tensor, float32, int16, int32, uint8
+from pyburn._core import Tensor, float32, int16, int32, uint8, uint16
 
 __all__ = ["is_pil", "pillow", "to_pil", "to_tensor"]
 
@@ -31,15 +31,13 @@ def is_pil(value: object) -> bool:
 
 
 # What one element of an image of this mode is; all others are bytes.
-_DTYPES = {"I": int32, "F": float32, "I;16": int16}
+_DTYPES = {"I": int32, "F": float32, "I;16": uint16}
 
 
 def to_tensor(image: Any) -> Tensor:
-    """An image of PIL as (C, H, W), in the dtype its mode has."""
+    """An image of PIL as (C, H, W), in the dtype its mode has; one with a palette gives the numbers of its colours."""
     if image.mode == "1":
-        image = image.convert("L")
-    elif image.mode == "P":
-        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+        return to_tensor(image.convert("L")) != 0
     channels = len(image.getbands())
     flat = _from_bytes(image.tobytes(), (image.height, image.width, channels), _DTYPES.get(image.mode, uint8))
     return flat.permute(2, 0, 1).contiguous()
