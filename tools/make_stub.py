@@ -121,6 +121,7 @@ RETURNS = by_name(
         "device": "get_default_device",
         "list[Any] | None": "_overloaded",
         "list[Tensor]": "_nonzero_tuple",
+        "list[str]": "__dir__",
         "list[_int]": "_integers",
         "str": "__format__ __repr__ __str__ _library name",
         "Tensor": "get_state",

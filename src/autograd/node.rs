@@ -58,6 +58,14 @@ pub enum Body {
 pub struct SavedState {
     pub tensors: SmallVec<[Saved; 2]>,
     pub freed: bool,
+    /// Set on the last node of an op that is made of several, each recorded for itself.
+    pub whole: Option<Box<Whole>>,
+}
+
+/// What `grad_fn` shows of an op that is made of several: its own name and inputs.
+pub struct Whole {
+    pub name: &'static str,
+    pub inputs: SmallVec<[Option<Edge>; 2]>,
 }
 
 #[derive(Default)]
@@ -175,6 +183,16 @@ impl Edge {
 impl Node {
     pub fn is_leaf(&self) -> bool {
         matches!(self.body, Body::Accumulate(..))
+    }
+
+    /// Makes this node, the last of several that an op was made of, stand for the op: writes to what torch's op keeps
+    /// are refused in backward, and `grad_fn` shows torch's name and the op's own inputs.
+    pub fn stand_for(&self, name: &'static str, inputs: &[Option<&Tensor>], kept: impl Iterator<Item = Saved>) {
+        let edge = |input: &Tensor| input.edge().filter(|_| input.dtype().is_differentiable());
+        let inputs = inputs.iter().map(|input| input.and_then(edge)).collect();
+        let mut state = self.saved.lock();
+        state.tensors.extend(kept);
+        state.whole = Some(Box::new(Whole { name, inputs }));
     }
 
     pub fn with_hooks<T>(&self, change: impl FnOnce(&mut Hooks) -> T) -> T {
@@ -310,7 +328,7 @@ impl Record {
             inputs: self.inputs,
             outputs: outputs.iter().map(|output| Output::of(output)).collect(),
             body,
-            saved: Mutex::new(SavedState { tensors: self.saved, freed: false }),
+            saved: Mutex::new(SavedState { tensors: self.saved, ..SavedState::default() }),
             hooks: Mutex::new(None),
             trace,
         });

@@ -1,8 +1,10 @@
 //! The tape's doors to Python: hooks, `autograd.Function`, grad mode and the call that starts a backward pass.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use parking_lot::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -10,7 +12,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use super::engine::{self, Request};
-use super::node::{Body, Edge, Grads, HOOK_ID, Node, Record};
+use super::node::{Body, Edge, Grads, HOOK_ID, Node, Record, SavedState};
 use super::saved::{self, Saved};
 use super::{ANOMALY, GRAD_MODE, INFERENCE, refusal};
 use crate::error::{self, Error, Result};
@@ -158,12 +160,78 @@ pub struct PyNode(pub Edge);
 /// The class of the nodes of each name, made when one is shown for the first time.
 static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
+/// Nodes of the tape itself, which torch names by their C++ classes.
+const BUILT_IN: [(&str, &str); 3] = [
+    ("AccumulateGrad", "torch::autograd::AccumulateGrad"),
+    ("CopySlices", "torch::autograd::CopySlices"),
+    ("NotImplemented", "torch::autograd::NotImplemented"),
+];
+
+/// Ops of two operands: torch shows a number as an input that wants no gradient.
+const TWO_OPERANDS: [&str; 5] = ["AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "WhereBackward0"];
+
+/// Ops that torch records with one input when they fill with a number.
+const FILLS: [&str; 3] = ["MaskedFillBackward0", "IndexFillBackward0", "ScatterBackward0"];
+
 impl PyNode {
+    /// torch's names of the tensors that are kept, in the order in which they are.
+    fn saved_names(&self) -> SmallVec<[&'static str; 2]> {
+        let node = &self.0.node;
+        let state = node.saved.lock();
+        let count = state.tensors.len();
+        let pair: [&'static str; 2] = match &*self.class_name_of(&state) {
+            "MmBackward0" | "BmmBackward0" => ["self", "mat2"],
+            "AddmmBackward0" => ["mat1", "mat2"],
+            "ConvolutionBackward0" => ["input", "weight"],
+            "MseLossBackward0" | "SmoothL1LossBackward0" | "HuberLossBackward0" => ["self", "target"],
+            _ => ["self", "other"],
+        };
+        // Of two operands only the one is kept that the other's gradient needs.
+        let second = count == 1 && node.inputs.len() == 2 && node.inputs.first().is_some_and(Option::is_some);
+        let mut names = SmallVec::new();
+        for (place, saved) in state.tensors.iter().enumerate() {
+            names.push(match place {
+                _ if saved.is_output() => "result",
+                0 if second => pair[1],
+                0 => pair[0],
+                1 => pair[1],
+                _ => "",
+            });
+        }
+        names
+    }
+
+    /// The name of the node's class.
+    fn class_name(&self) -> Cow<'static, str> {
+        self.class_name_of(&self.0.node.saved.lock())
+    }
+
+    fn class_name_of(&self, state: &SavedState) -> Cow<'static, str> {
+        match &state.whole {
+            Some(whole) => Cow::Borrowed(whole.name),
+            None => self.0.node.name.clone(),
+        }
+    }
+
+    fn shown_inputs(&self) -> SmallVec<[Option<Edge>; 2]> {
+        if let Some(whole) = &self.0.node.saved.lock().whole {
+            return whole.inputs.clone();
+        }
+        let mut inputs = self.0.node.inputs.clone();
+        if inputs.len() == 2 && FILLS.contains(&&*self.0.node.name) && inputs.last().is_some_and(Option::is_none) {
+            inputs.pop();
+        }
+        if inputs.len() == 1 && TWO_OPERANDS.contains(&&*self.0.node.name) {
+            inputs.push(None);
+        }
+        inputs
+    }
+
     /// The node as an object whose class has its name, as in torch: `MulBackward0`.
     pub fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let base = py.get_type::<Self>();
         let classes = CLASSES.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
-        let name = self.0.node.name.to_string();
+        let name = self.class_name().to_string();
         let class = match classes.get_item(&name)? {
             Some(class) => class,
             None => {
@@ -189,11 +257,12 @@ impl PyNode {
 
     /// The name of the operation that recorded this node.
     fn name(&self) -> String {
-        self.0.node.name.to_string()
+        let name = self.class_name();
+        BUILT_IN.iter().find(|(class, _)| *class == name).map_or(&*name, |(_, full)| full).to_string()
     }
 
     fn __repr__(&self) -> String {
-        format!("<{} object at {:#x}>", self.0.node.name, Arc::as_ptr(&self.0.node) as usize)
+        format!("<{} object at {:#x}>", self.class_name(), Arc::as_ptr(&self.0.node) as usize)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -206,6 +275,16 @@ impl PyNode {
 
     /// What a `Function`'s forward has left on its context.
     fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        if let Some(wanted) = name.strip_prefix("_saved_")
+            && let Some(place) = self.saved_names().iter().position(|found| !wanted.is_empty() && *found == wanted)
+        {
+            let state = self.0.node.saved.lock();
+            let kept = state.tensors.get(place).cloned();
+            drop(state);
+            if let Some(kept) = kept {
+                return Ok(kept.unpack(&self.0.node)?.into_pyobject(py)?.into_any().unbind());
+            }
+        }
         match &self.0.node.body {
             Body::Python(function) if !name.starts_with('_') => function.getattr(py, name),
             _ => Err(pyo3::exceptions::PyAttributeError::new_err(format!(
@@ -215,9 +294,22 @@ impl PyNode {
         }
     }
 
+    /// The attributes of every node, and the names of what this one keeps.
+    fn __dir__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let names = slf.py().import("builtins")?.getattr("object")?.call_method1("__dir__", (&slf,))?;
+        let names = names.cast_into::<PyList>()?;
+        for name in slf.get().saved_names() {
+            if !name.is_empty() {
+                names.append(format!("_saved_{name}"))?;
+            }
+        }
+        Ok(names)
+    }
+
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let pairs = self.0.node.inputs.iter().map(|edge| match edge {
+        let inputs = self.shown_inputs();
+        let pairs = inputs.iter().map(|edge| match edge {
             Some(edge) => Ok((Some(Self(edge.clone()).object(py)?), edge.index)),
             None => Ok((None, 0)),
         });
@@ -260,7 +352,7 @@ impl PyNode {
 
 /// A tensor kept by an `autograd.Function`, checked for writes when it is read.
 #[pyclass(name = "_SavedTensor", module = "pyburn._core", frozen)]
-pub struct PySaved(Saved, std::borrow::Cow<'static, str>);
+pub struct PySaved(Saved, Cow<'static, str>);
 
 #[pymethods]
 impl PySaved {
@@ -313,6 +405,58 @@ fn _record_function(name: String, owner: Py<PyAny>, inputs: Vec<Option<Tensor>>,
         }
         None => false,
     }
+}
+
+/// The names given to `_stand_for`, which live as long as the process: there are as many as there are ops.
+static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+
+fn lasting(name: &str) -> &'static str {
+    let mut names = NAMES.lock();
+    if let Some(found) = names.iter().find(|found| **found == name) {
+        return found;
+    }
+    let name: &'static str = Box::leak(name.to_string().into_boxed_str());
+    names.push(name);
+    name
+}
+
+/// `result`, which was made by several ops, as the result of one: `grad_fn` shows `name` and `inputs`, and a later write
+/// to one of `kept`, or to the result where `keep_result`, is refused in backward.
+#[pyfunction]
+#[pyo3(signature = (result, name, inputs, kept=None, keep_result=false))]
+fn _stand_for<'py>(
+    result: Bound<'py, PyAny>,
+    name: &str,
+    inputs: &Bound<'py, PyTuple>,
+    kept: Option<&Bound<'py, PyTuple>>,
+    keep_result: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Ok(made) = result.extract::<Tensor>() else { return Ok(result) };
+    if !GRAD_MODE.get() || !made.meta().is_used() {
+        return Ok(result);
+    }
+    let Some(edge) = made.edge().filter(|edge| !edge.node.is_leaf()) else { return Ok(result) };
+    let inputs: Vec<Option<Tensor>> = inputs.iter().map(|input| input.extract::<Tensor>().ok()).collect();
+    // An op that changed nothing has given back its input.
+    let same = |input: &Tensor| input.edge().is_some_and(|other| Arc::ptr_eq(&other.node, &edge.node));
+    if inputs.iter().flatten().any(same) {
+        return Ok(result);
+    }
+    let kept: Vec<Tensor> = kept.iter().flat_map(|kept| kept.iter().filter_map(|one| one.extract().ok())).collect();
+    let own = keep_result.then(|| Saved::output(&made, edge.index));
+    let inputs: Vec<Option<&Tensor>> = inputs.iter().map(Option::as_ref).collect();
+    edge.node.stand_for(lasting(name), &inputs, kept.iter().map(Saved::input).chain(own));
+    refusal::check()?;
+    Ok(result)
+}
+
+/// `result` as that of an op without a derivative: backward through it says so, as torch does.
+#[pyfunction]
+fn _no_derivative(result: Tensor, name: &str, message: String, inputs: Vec<Tensor>) -> Tensor {
+    if let Some(record) = Record::new(lasting(name), &inputs.iter().collect::<Vec<_>>()) {
+        record.finish(&result, move |_| error::missing(message.clone()));
+    }
+    result
 }
 
 /// Runs a backward pass. `inputs=None` fills `.grad`; otherwise gradients are returned, or accumulated.
@@ -452,6 +596,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PySaved>()?;
     module.add_function(wrap_pyfunction!(_record_function, module)?)?;
     module.add_function(wrap_pyfunction!(_set_history, module)?)?;
+    module.add_function(wrap_pyfunction!(_stand_for, module)?)?;
+    module.add_function(wrap_pyfunction!(_no_derivative, module)?)?;
     module.add_function(wrap_pyfunction!(_push_saved_hooks, module)?)?;
     module.add_function(wrap_pyfunction!(_pop_saved_hooks, module)?)?;
     module.add_function(wrap_pyfunction!(_backward, module)?)?;

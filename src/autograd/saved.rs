@@ -150,6 +150,10 @@ impl Saved {
         }
     }
 
+    pub fn is_output(&self) -> bool {
+        self.output.is_some()
+    }
+
     pub fn is_input(&self, target: &Tensor) -> bool {
         matches!(&self.kept, Kept::Tensor { tensor, .. } if self.output.is_none() && tensor.is(target))
     }

@@ -232,6 +232,9 @@ pub fn logcumsumexp(x: &Tensor, dim: usize) -> Result<Tensor> {
             // exp(x[k]) * sum of grad[i] / exp(y[i]) over i >= k, carried as ratios that are at most 1.
             let (x, y) = (c.saved(0)?, c.saved(1)?);
             let ratio = elementwise::exp(&elementwise::sub(y, &following(y, dim, false)?)?)?;
+            // Nothing is carried back from a sum that is infinite already.
+            let full = elementwise::eq(y, f64::INFINITY)?;
+            let ratio = elementwise::select(&full, Arg::from(0), Arg::from(&ratio))?;
             let pull = linear(&ratio, &c.grad()?, dim, true)?;
             grads([Some(elementwise::mul(&elementwise::exp(&elementwise::sub(x, y)?)?, &pull)?)])
         });

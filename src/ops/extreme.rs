@@ -141,9 +141,10 @@ pub fn with_indices(op: &str, max: bool, x: &Tensor, dim: isize, keepdim: bool) 
 pub fn record_chosen(name: &'static str, x: &Tensor, dim: usize, values: &Tensor, indices: &Tensor, keepdim: bool) {
     let Some(record) = Record::new(name, &[x]) else { return };
     let shape = x.shape();
-    let indices = indices.detached();
+    let record = record.save(indices);
+    let record = if name.starts_with("Cum") { record.save(x) } else { record };
     record.finish_all(&[values], move |c| {
-        let (mut grad, mut indices) = (c.grad()?, indices.clone());
+        let (mut grad, mut indices) = (c.grad()?, c.saved(0)?.detached());
         if !keepdim && !shape.is_empty() {
             grad = movement::unsqueeze(&grad, dim)?;
             indices = indices.alias(indices.geometry().unsqueeze(dim));

@@ -71,7 +71,7 @@ pub fn gather(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
         check_inside("gather", index, x, Some(dim), "self")?;
     }
     let found = element_rows(x, dim, index)?;
-    rows::take("GatherBackward0", x, &found, &index.shape(), &[index])
+    rows::take("GatherBackward0", x, &found, &index.shape(), &[index, x])
 }
 
 /// The part of `src` that `index` covers.
@@ -215,21 +215,28 @@ pub fn slab_rows(op: &str, x: &Tensor, dim: usize, index: &Tensor, source: &Tens
     Ok(rows::slabs(&x.shape(), dim, &positions))
 }
 
+/// The index, and the source where torch keeps it: when it wants a gradient.
+fn kept<'a, 'b>(both: &'b [&'a Tensor; 2], source: &Tensor) -> &'b [&'a Tensor] {
+    if source.requires_grad() { both } else { &both[..1] }
+}
+
 pub fn index_add(x: &Tensor, dim: usize, index: &Tensor, source: &Tensor, alpha: Option<Scalar>) -> Result<Tensor> {
     let found = slab_rows("index_add", x, dim, index, source)?;
+    let given = source.clone();
     let source = match alpha {
         Some(alpha) if alpha.as_f64() != 1.0 => {
             creation::to_dtype(&elementwise::mul_scalar(source, alpha)?, x.dtype())?
         }
         _ => source.clone(),
     };
-    rows::put("IndexAddBackward0", x, &found, &source, Update::Add, &[index])
+    rows::put("IndexAddBackward0", x, &found, &source, Update::Add, kept(&[index, &given], &given))
 }
 
 pub fn index_copy(x: &Tensor, dim: usize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
     let positions = vector("index_copy", x, dim, index, false, false)?;
     check_source("index_copy", x, dim, positions.len(), source)?;
-    rows::put("IndexCopyBackward0", x, &rows::slabs(&x.shape(), dim, &positions), source, Update::Assign, &[index])
+    let found = rows::slabs(&x.shape(), dim, &positions);
+    rows::put("IndexCopyBackward0", x, &found, source, Update::Assign, kept(&[index, source], source))
 }
 
 pub fn index_fill(x: &Tensor, dim: usize, index: &Tensor, value: &Tensor) -> Result<Tensor> {
@@ -274,7 +281,7 @@ fn flat_rows(op: &str, x: &Tensor, index: &Tensor) -> Result<Rows> {
 }
 
 pub fn take(x: &Tensor, index: &Tensor) -> Result<Tensor> {
-    rows::take("TakeBackward0", x, &flat_rows("take", x, index)?, &index.shape(), &[index])
+    rows::take("TakeBackward0", x, &flat_rows("take", x, index)?, &index.shape(), &[index, x])
 }
 
 pub fn put(x: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Result<Tensor> {
@@ -295,7 +302,7 @@ pub fn put(x: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Res
         ));
     }
     let update = if accumulate { Update::Add } else { Update::Assign };
-    rows::put("PutBackward0", x, &found, source, update, &[index])
+    rows::put("PutBackward0", x, &found, source, update, kept(&[index, source], source))
 }
 
 /// Rows of `weight` by number; the gradient of row `padding` stays zero, and `scale` divides it by how often a row is used.

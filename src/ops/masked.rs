@@ -90,7 +90,7 @@ pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let shape = broadcast("masked_select", &x.shape(), &mask.shape())?;
     let found = true_rows(mask, &shape)?;
     let count = found.numbers.len();
-    rows::take("MaskedSelectBackward0", &movement::expand(x, &shape)?, &found, &[count], &[mask])
+    rows::take("MaskedSelectBackward0", &movement::expand(x, &shape)?, &found, &[count], &[mask, x])
 }
 
 /// `x` with the elements where the mask is true replaced, in order, by those of `source`.
@@ -131,7 +131,8 @@ pub fn nonzero(x: &Tensor) -> Result<Tensor> {
     let flags = truth(x)?;
     let count = flags.iter().filter(|&&flag| flag != 0).count();
     let found = index::nonzero(&flags, &shape);
-    rows::from_integers(&found, &[count, shape.len()], x.device())
+    // As torch leaves them: all coordinates of one dimension beside each other.
+    rows::from_integers(&found, &[count, shape.len()], x.device())?.copied_as(&[1, count])
 }
 
 /// The same coordinates as one vector per dimension.

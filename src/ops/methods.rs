@@ -214,7 +214,7 @@ pure_methods! {
 fn divided(a: Arg<'_>, b: Arg<'_>, mode: Option<&str>) -> Result<Tensor> {
     match mode {
         None => arithmetic::div_args(a, b),
-        Some("floor") => arithmetic::floor_divide_args(a, b),
+        Some("floor") => arithmetic::floor_quotient_args(a, b),
         Some("trunc") => arithmetic::trunc_divide_args(a, b),
         Some(other) => error::runtime(format!(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{other}'"
@@ -268,7 +268,7 @@ impl PyTensor {
         let (target, other) = (&slf.get().tensor, Arg::from(&other));
         match rounding_mode {
             None => update::div(target, other)?,
-            Some("floor") => update::floor_divide(target, other)?,
+            Some("floor") => update::floor_quotient(target, other)?,
             Some("trunc") => update::trunc_divide(target, other)?,
             mode => drop(divided(Arg::Tensor(target), other, mode)?),
         }

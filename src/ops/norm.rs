@@ -287,7 +287,8 @@ impl PyTensor {
         let inputs: SmallVec<[&Tensor; 3]> = [Some(x), weight.as_ref(), bias.as_ref()].into_iter().flatten().collect();
         if let Some(record) = Record::new(plan.node(), &inputs) {
             let record = record.save(x).save(&mean).save(&variance);
-            let record = weight.iter().fold(record, |record, weight| record.save(weight));
+            // The bias is kept only because torch keeps it: to refuse a write.
+            let record = [&weight, &bias].into_iter().flatten().fold(record, |record, tensor| record.save(tensor));
             let given = [weight.is_some(), bias.is_some()];
             let shape = weight.as_ref().or(bias.as_ref()).map(Tensor::shape).unwrap_or_default();
             record.finish(&out, move |c| rule(c, plan, given, &shape));

@@ -171,7 +171,7 @@ fn max_pool(op: &str, x: &Tensor, windows: Vec<Windows>, moves: Option<&Moves>) 
     let (values, places) = (laid_out(values, &[x])?, laid_out(places, &[x])?);
     if let Some(record) = Record::new("MaxPoolBackward0", &[x]) {
         let old = x.shape();
-        record.save(&places).finish(&values, move |c| {
+        record.save(&places).save(x).finish(&values, move |c| {
             let grad = c.grad()?;
             let flat = [rows, grad.numel() / rows.max(1)];
             let places = movement::reshape(c.saved(0)?, &flat)?;

@@ -102,6 +102,9 @@ pub fn take(name: &'static str, x: &Tensor, rows: &Rows, shape: &[usize], keep: 
     Ok(out)
 }
 
+/// Ops that torch makes of a copy of `x`, which lies in memory as `x` does.
+const KEEP_ORDER: [&str; 3] = ["IndexFillBackward0", "IndexPutBackward0", "PutBackward0"];
+
 /// `x` with `values` (as many elements as the rows have) assigned or added to the rows.
 pub fn put(
     name: &'static str,
@@ -111,7 +114,10 @@ pub fn put(
     update: Update,
     keep: &[&Tensor],
 ) -> Result<Tensor> {
-    let out = put_raw(x, rows, values, update)?;
+    let mut out = put_raw(x, rows, values, update)?;
+    if KEEP_ORDER.contains(&name) && !x.is_contiguous() && x.geometry().is_dense() {
+        out = out.copied_as(&x.core().geometry.strides)?;
+    }
     if !matches!(update, Update::Assign | Update::Add) {
         return Ok(out);
     }

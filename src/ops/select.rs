@@ -141,7 +141,8 @@ fn saturate<'a>(which: &str, bound: Arg<'a>, dtype: DType) -> Result<Arg<'a>> {
 fn record_clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>, out: &Tensor) {
     let mut tensors: smallvec::SmallVec<[&Tensor; 3]> = smallvec::smallvec![x];
     tensors.extend([min, max].into_iter().flatten().filter_map(|bound| bound.tensor()));
-    let Some(mut record) = Record::new("ClampBackward0", &tensors) else { return };
+    let name = if tensors.len() > 1 { "ClampBackward0" } else { "ClampBackward1" };
+    let Some(mut record) = Record::new(name, &tensors) else { return };
     for tensor in &tensors {
         record = record.save(tensor);
     }

@@ -58,6 +58,7 @@ updates! {
     mul = "mul_", MUL, mul_args;
     div = "div_", DIV, div_args;
     floor_divide = "floor_divide_", FLOOR_DIVIDE, floor_divide_args;
+    floor_quotient = "div_", FLOOR_DIVIDE, floor_quotient_args;
     trunc_divide = "div_", TRUNC_DIVIDE, trunc_divide_args;
     remainder = "remainder_", REMAINDER, remainder_args;
     fmod = "fmod_", FMOD, fmod_args;

@@ -117,9 +117,84 @@ def kept_objects(t):
     return [*log, type(variable).__name__, variable.tag]
 
 
+def names_of_layers(t):
+    """What graph viewers show of everyday layers and losses: one node each, with the layer's own inputs."""
+    functional = t.nn.functional
+    x, w, b = (t.ones(*shape).requires_grad_() for shape in ((2, 3, 8, 8), (4, 3, 3, 3), (4,)))
+    y, target = functional.conv2d(x, w, b), t.zeros(2, 4)
+    flat = y.mean((2, 3))
+    results = [
+        y,
+        functional.batch_norm(y, None, None, b, b, training=True),
+        functional.group_norm(y, 2, b),
+        functional.layer_norm(flat, (4,), b, b),
+        functional.max_pool2d(y, 2),
+        functional.avg_pool2d(y, 2),
+        functional.adaptive_avg_pool2d(y, 2),
+        functional.mse_loss(flat, target),
+        functional.smooth_l1_loss(flat, target),
+        functional.huber_loss(flat, target),
+        functional.binary_cross_entropy_with_logits(flat, target),
+        functional.nll_loss(flat, t.tensor([0, 1])),
+        functional.pad(y, (1, 1, 1, 1), mode="reflect"),
+        t.stack([b, b]),
+        b * 2,
+        b + 1,
+        b.masked_fill(b > 0, 0.0),
+        t.clamp(b, 0, 1),
+        b**b,
+        2**b,
+    ]
+    return [
+        [node.name(), type(node).__name__, [(part and part.name(), place) for part, place in node.next_functions]]
+        for node in (result.grad_fn for result in results)
+    ]
+
+
+def kept_values(t):
+    x = leaf(t, 1.0, 2.0)
+    y = leaf(t, 3.0, 4.0)
+    product = (x * y).grad_fn
+    half = (x * y.detach()).grad_fn
+    names = [
+        [name for name in ("_saved_self", "_saved_other", "_saved_result") if name in dir(node)]
+        for node in (product, x.exp().grad_fn, x.sin().grad_fn)
+    ]
+    matrices = (x.reshape(1, 2) @ y.reshape(2, 1)).grad_fn
+    return [
+        product._saved_self.tolist(),
+        product._saved_other is y,
+        half._saved_other.tolist(),
+        names,
+        [round(number, 8) for number in x.exp().grad_fn._saved_result.tolist()],
+        matrices._saved_mat2.tolist(),
+    ]
+
+
+def without_derivatives(t):
+    x = leaf(t, 1.5, -2.5)
+    log = []
+    for make in (
+        lambda: x // 2,
+        lambda: t.heaviside(x, x),
+        lambda: t.unique(x),
+        lambda: x.div(2, rounding_mode="floor"),
+    ):
+        result = make()
+        try:
+            result.sum().backward()
+            log.append(x.grad.tolist())
+        except RuntimeError as error:
+            log.append([type(error).__name__, str(error), type(result.grad_fn).__name__])
+    return log
+
+
 SCENARIOS = [
     gradient_edges,
     kept_objects,
+    kept_values,
+    names_of_layers,
+    without_derivatives,
     walk,
     node_hooks,
     packed,

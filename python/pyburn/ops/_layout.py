@@ -32,6 +32,8 @@ def laid_as(result: Tensor, *inputs: Tensor) -> Tensor:
     for x in inputs:
         format = suggested(x)
         if format is not None and result.dim() == x.dim():
+            if result.shape[1] == 1 and result.stride(1) != 1:
+                return result.clone(memory_format=format)  # it lies so already, but its strides do not say it
             return result.contiguous(memory_format=format)
     return result
 

@@ -187,8 +187,15 @@ def _span(tensor: Tensor) -> tuple[int, int]:
     return start, start + length * tensor.dtype.itemsize
 
 
-def write_outs(out: Iterable[Tensor] | None, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def write_outs(out: Iterable[Tensor] | None, results: tuple[Tensor, ...], *read: object) -> tuple[Tensor, ...]:
     """As `write_out`, for functions with several results."""
     if out is None:
         return results
-    return tuple(write_out(target, result) for target, result in zip(out, results, strict=True))
+    return tuple(write_out(target, result, *read) for target, result in zip(out, results, strict=True))
+
+
+def write_apart(out: Tensor | None, result: Tensor, *read: object) -> Tensor:
+    """As `write_out`, for functions whose `out` may not even be one of the tensors that are read."""
+    if out is not None:
+        out._check_apart("out", read, True)
+    return write_out(out, result)

@@ -256,7 +256,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     if not input.is_floating_point():
         threshold, value = int(threshold), int(value)
-    return _finish("threshold_", input, _core._where(input <= threshold, value, input), inplace)
+    result = _core._where(input <= threshold, value, input)
+    return _finish("threshold_", input, _core._stand_for(result, "ThresholdBackward0", (input,), (input,)), inplace)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:

@@ -533,7 +533,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     scaled = input * 2.0**other
     if input.is_floating_point() and not other.is_floating_point():
         scaled = scaled.to(input.dtype)  # a 16-bit float stays one beside whole exponents
-    return write_out(out, scaled, input, other)
+    return write_out(out, _core._stand_for(scaled, "LdexpBackward0", (input, other), (other,), True), input, other)
 
 
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | None = None) -> Tensor:
@@ -554,10 +554,15 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | No
     back = input - end
     if isinstance(weight, Tensor):
         near = weight.abs() < 0.5
-        return write_out(out, _core._where(near, input - back * weight, back * (1 - weight) + end), input, end, weight)
+        between = _core._where(near, input - back * weight, back * (1 - weight) + end)
+        # The ends are looked at only for the weight's gradient.
+        kept = (weight, input, end) if weight.requires_grad else (weight,)
+        between = _core._stand_for(between, "LerpBackward1", (input, end, weight), kept)
+        return write_out(out, between, input, end, weight)
     _core._check_number(weight, back.dtype)
     # From the nearer end, so that a weight of one gives `end` exactly.
-    return write_out(out, input - back * weight if abs(weight) < 0.5 else back * (1 - weight) + end, input, end, weight)
+    between = input - back * weight if abs(weight) < 0.5 else back * (1 - weight) + end
+    return write_out(out, _core._stand_for(between, "LerpBackward0", (input, end)), input, end, weight)
 
 
 def _kind(dtype: _core.dtype) -> int:

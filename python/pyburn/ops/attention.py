@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pyburn._core import Tensor, float32
+from pyburn._core import Tensor, _stand_for, float32
 from pyburn._core import bool as bool_dtype
 from pyburn.ops._layout import arranged
 
@@ -44,6 +44,24 @@ def scaled_dot_product_attention(
         tensor([[[2.]]])
     """
     _check(query, key, value, attn_mask, is_causal)
+    result = _attended(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    name, inputs = "ScaledDotProductFlashAttentionForCpuBackward0", (query, key, value)
+    # A mask of truths is turned into summands, so that it may be written to afterwards.
+    summands = attn_mask is not None and attn_mask.dtype != bool_dtype
+    return _stand_for(result, name, inputs, (*inputs, attn_mask) if summands else inputs, True)
+
+
+def _attended(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Tensor:
+    """:func:`scaled_dot_product_attention` of checked arguments."""
     if enable_gqa:
         key, value = _shared(query, key), _shared(query, value)
     dtype = query.dtype

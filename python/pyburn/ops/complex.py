@@ -158,7 +158,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.conj_physical(pyburn.tensor([1 + 2j]))
         tensor([1.-2.j])
     """
-    return write_out(out, input.conj())
+    return write_out(out, input.conj(), input)
 
 
 def resolve_conj(input: Tensor) -> Tensor:

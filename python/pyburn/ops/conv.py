@@ -67,7 +67,13 @@ def _conv(
         if extra:
             place = output.dim() - n + dim
             output = output.narrow(place, extra, output.shape[place] - extra)
-    return laid_as(output, input, weight) if n > 1 else output
+    return _whole(laid_as(output, input, weight) if n > 1 else output, n, input, weight, bias)
+
+
+def _whole(output: Tensor, n: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """`output` as the result of one op: the bias was added by another."""
+    name = "ConvolutionBackward0" if input.dim() == n + 2 else "SqueezeBackward1"
+    return _core._stand_for(output, name, (input, weight, bias), (input, weight))
 
 
 def conv1d(
@@ -168,7 +174,7 @@ def _conv_transpose(
         spread(op, "output_padding", output_padding, n),
         groups,
     )
-    return laid_as(output, input, weight) if n > 1 else output
+    return _whole(laid_as(output, input, weight) if n > 1 else output, n, input, weight, bias)
 
 
 def conv_transpose1d(

@@ -39,7 +39,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: _core.dtype | None = None, out: Te
         >>> pyburn.cumsum(pyburn.tensor([1.0, 2.0, 3.0]), 0)
         tensor([1., 3., 6.])
     """
-    return write_out(out, input.cumsum(dim, dtype=dtype))
+    return write_out(out, input.cumsum(dim, dtype=dtype), input)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: _core.dtype | None = None, out: Tensor | None = None) -> Tensor:
@@ -56,7 +56,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: _core.dtype | None = None, out: T
         >>> pyburn.cumprod(pyburn.tensor([1.0, 2.0, 3.0]), 0)
         tensor([1., 2., 6.])
     """
-    return write_out(out, input.cumprod(dim, dtype=dtype))
+    return write_out(out, input.cumprod(dim, dtype=dtype), input)
 
 
 def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
@@ -72,7 +72,7 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
         >>> pyburn.logcumsumexp(pyburn.tensor([0.0, 0.0]), 0)
         tensor([0.0000, 0.6931])
     """
-    return write_out(out, input.logcumsumexp(dim))
+    return write_out(out, input.logcumsumexp(dim), input)
 
 
 def cummax(input: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | None = None) -> return_types.cummax:

@@ -50,7 +50,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
     lengths = wide._norm(float(p), others, True)
     # The small number keeps the result below maxnorm in spite of rounding.
     factor = (maxnorm / (lengths + 1e-7)).where(lengths > maxnorm, lengths.new_ones(()))
-    return write_out(out, input * factor.to(input.dtype))
+    return write_out(out, input * factor.to(input.dtype), input)
 
 
 def renorm_(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
@@ -215,4 +215,5 @@ def cdist(
     many = max(x1.shape[-2], x2.shape[-2]) > _MANY_ROWS
     if p == 2 and (compute_mode == modes[1] or (compute_mode in (None, modes[0]) and many)):
         return _euclidean(left, right)
-    return (left.unsqueeze(-2) - right.unsqueeze(-3))._norm(float(p), -1, False)
+    result = (left.unsqueeze(-2) - right.unsqueeze(-3))._norm(float(p), -1, False)
+    return _core._stand_for(result, "CdistBackward0", (x1, x2), (x1, x2), True)

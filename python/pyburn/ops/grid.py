@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyburn._core import DTypeError, Tensor, float32, float64, int64
+from pyburn._core import DTypeError, Tensor, _stand_for, float32, float64, int64
 from pyburn.ops._methods import need_float, need_real
+from pyburn.ops.matrices.recorded import link_constant
 from pyburn.ops.ranges import linspace
 
 __all__ = ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
@@ -160,7 +161,11 @@ def grid_sample(
         ]
     flat = input.reshape(input.shape[0], input.shape[1], -1)
     total = _read(flat, sizes, taps)
-    return total.reshape([*input.shape[:2], *grid.shape[1:-1]])
+    result = total.reshape([*input.shape[:2], *grid.shape[1:-1]])
+    if mode == "nearest" and grid.requires_grad:
+        link_constant("GridSampler2DBackward0", [grid], flat := result.new_zeros(()))
+        result = result + flat
+    return _stand_for(result, f"GridSampler{n}DBackward0", (input, grid), (input, grid))
 
 
 Tap = tuple[Tensor, Tensor | None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from pyburn._core import Tensor, int64, is_grad_enabled
-from pyburn.ops._methods import check_out, write_out
+from pyburn.ops._methods import check_out, write_apart, write_out
 
 __all__ = [
     "argwhere",
@@ -118,12 +118,12 @@ def scatter(
     if given is None:
         raise TypeError("scatter: give src= (a tensor) or value= (a number)")
     if reduce is None:
-        return write_out(out, input._scatter(dim, index, given))
+        return write_apart(out, input._scatter(dim, index, given), index, given)
     if reduce not in ("add", "multiply"):
         raise RuntimeError(f"scatter: reduce argument must be either add or multiply, got {reduce!r}")
     values = given if isinstance(given, Tensor) else input.new_full(tuple(index.shape), given)
     folded = input.scatter_reduce(dim, index, values, "sum" if reduce == "add" else "prod")
-    return write_out(out, folded)
+    return write_apart(out, folded, index, given)
 
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -134,7 +134,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
         >>> pyburn.scatter_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0, 2]), pyburn.ones(3))
         tensor([2., 0., 1.])
     """
-    return write_out(out, input.scatter_add(dim, index, src))
+    return write_apart(out, input.scatter_add(dim, index, src), index, src)
 
 
 def scatter_reduce(
@@ -155,7 +155,7 @@ def scatter_reduce(
         >>> pyburn.scatter_reduce(pyburn.zeros(2), 0, index, pyburn.tensor([1.0, 5.0, -2.0]), "amax")
         tensor([5., 0.])
     """
-    return write_out(out, input.scatter_reduce(dim, index, src, reduce, include_self=include_self))
+    return write_apart(out, input.scatter_reduce(dim, index, src, reduce, include_self=include_self), index, src)
 
 
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -181,7 +181,7 @@ def index_add(
         >>> pyburn.index_add(pyburn.zeros(3), 0, pyburn.tensor([0, 0]), pyburn.ones(2), alpha=2)
         tensor([4., 0., 0.])
     """
-    return write_out(out, input.index_add(dim, index, source, alpha=alpha))
+    return write_apart(out, input.index_add(dim, index, source, alpha=alpha), index, source)
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -192,7 +192,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
         >>> pyburn.index_copy(pyburn.zeros(3), 0, pyburn.tensor([2]), pyburn.ones(1))
         tensor([0., 0., 1.])
     """
-    return write_out(out, input.index_copy(dim, index, source))
+    return write_apart(out, input.index_copy(dim, index, source), index, source)
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -223,7 +223,8 @@ def index_reduce(
         >>> pyburn.index_reduce(pyburn.ones(2), 0, pyburn.tensor([0, 0]), pyburn.tensor([2.0, 3.0]), "prod")
         tensor([6., 1.])
     """
-    return write_out(out, input.index_reduce(dim, index, source, reduce, include_self=include_self))
+    folded = input.index_reduce(dim, index, source, reduce, include_self=include_self)
+    return write_apart(out, folded, index, source)
 
 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
@@ -332,7 +333,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     )
     source = input.expand([own[at] if at == axis else size for at, size in enumerate(common)])
     wanted = indices.expand([other[at] if at == axis else size for at, size in enumerate(common)])
-    return write_out(out, source.gather(axis, _from_end(wanted, own[axis] if own else 1)))
+    return write_apart(out, source.gather(axis, _from_end(wanted, own[axis] if own else 1)), input, indices)
 
 
 def _from_end(indices: Tensor, size: int) -> Tensor:

@@ -125,7 +125,8 @@ def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tenso
                 f"{list(tensor.shape)} at entry {place}"
             )
     axis = _axis("stack", dim, listed[0].dim() + 1)
-    return write_out(out, _core._cat([tensor.unsqueeze(axis) for tensor in listed], axis))
+    joined = _core._cat([tensor.unsqueeze(axis) for tensor in listed], axis)
+    return write_out(out, _core._stand_for(joined, "StackBackward0", tuple(listed)), *listed)
 
 
 def _widened(tensors: tuple[Any, ...], rank: int) -> Any:

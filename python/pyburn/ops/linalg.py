@@ -149,7 +149,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if input.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(f"outer: expected 1-D vectors, but got {input.dim()}-D and {vec2.dim()}-D tensors")
-    return write_out(out, input.unsqueeze(1) * vec2)
+    return write_out(out, input.unsqueeze(1) * vec2, input, vec2)
 
 
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -192,8 +192,10 @@ def addmm(
     if mat1.dtype == input.dtype and input.dtype in (bfloat16, float16):
         # Half types are rounded once, at the end.
         wide = _weighted(input.to(float32), mat1.to(float32).mm(mat2.to(float32)), beta, alpha)
-        return write_out(out, wide.to(input.dtype))
-    return write_out(out, _weighted(input, mat1.mm(mat2), beta, alpha))
+        total = wide.to(input.dtype)
+        return write_out(out, _core._stand_for(total, "AddmmBackward0", (input, mat1, mat2)), input)
+    total = _weighted(input, mat1.mm(mat2), beta, alpha)
+    return write_out(out, _core._stand_for(total, "AddmmBackward0", (input, mat1, mat2)), input)
 
 
 @numbers_between("beta", "alpha")
@@ -231,7 +233,7 @@ def addr(
         for name, factor in (("beta", beta), ("alpha", alpha)):
             if isinstance(factor, (float, complex)):
                 raise RuntimeError(f"addr: For integral input tensors, {name} must not be a floating point number.")
-    return write_out(out, _weighted(input, product, beta, alpha))
+    return write_out(out, _weighted(input, product, beta, alpha), input, vec1, vec2)
 
 
 @numbers_between("beta", "alpha")
@@ -285,6 +287,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     left = input1 @ weight.permute(1, 0, 2).reshape(in1, features * in2)  # (..., out * in2)
     left = left.reshape(*input1.shape[:-1], features, in2)
     output = (left @ input2.unsqueeze(-1)).squeeze(-1)  # (..., out)
+    output = _core._stand_for(output, "ViewBackward0", (input1, weight, input2), (input1, weight, input2))
     return output if bias is None else output + bias
 
 
@@ -446,7 +449,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
     parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
     from pyburn.ops import cat
 
-    return write_out(out, cat(parts, dim))
+    joined = _core._stand_for(cat(parts, dim), "LinalgCrossBackward0", (input, other))
+    return write_out(out, joined, input, other)
 
 
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:

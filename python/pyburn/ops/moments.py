@@ -205,4 +205,5 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
         >>> pyburn.dist(pyburn.tensor([0.0, 0.0]), pyburn.tensor([3.0, 4.0]))
         tensor(5.)
     """
-    return (input - other)._norm(float(p), None, False)
+    result = (input - other)._norm(float(p), None, False)
+    return _core._stand_for(result, "DistBackward0", (input, other), (input, other), True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pyburn import _core
-from pyburn._core import Tensor, float32
+from pyburn._core import Tensor, _stand_for, float32
 from pyburn._formats import channels_last, channels_last_3d
 from pyburn._typeinfo import finfo
 from pyburn.ops._layout import laid_as
@@ -111,7 +111,8 @@ def batch_norm(
     shape = [1, channels] + [1] * (input.dim() - 2)
     x = _laid(_wide(input))
     if _takes_channels(x, training, running_mean, running_var, weight, bias):
-        return _batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps).to(input.dtype)
+        result = _batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps).to(input.dtype)
+        return _stand_for(result, "NativeBatchNormBackward0", (input, weight, bias), (input, weight))
     if training:
         dims = [0, *range(2, input.dim())]
         centred = x - x.mean(dims, keepdim=True)
@@ -125,7 +126,8 @@ def batch_norm(
             raise RuntimeError("batch_norm: running_mean and running_var must be given when training=False")
         centred = x - running_mean.reshape(shape)
         variance = running_var.reshape(shape)
-    return _affine(centred * (variance + eps).rsqrt(), weight, bias, shape).to(input.dtype)
+    result = _affine(centred * (variance + eps).rsqrt(), weight, bias, shape).to(input.dtype)
+    return _stand_for(result, "NativeBatchNormBackward0", (input, weight, bias), (input, weight))
 
 
 def _takes_channels(x: Tensor, training: bool, mean: Tensor | None, var: Tensor | None, *affine: Tensor | None) -> bool:
@@ -202,7 +204,9 @@ def instance_norm(
         _update(running_var, variances.mean(0), momentum)
     if _native(x, weight, bias):
         sizes = [x.shape[0], channels, 1, math.prod(x.shape[2:])]
-        output = x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
+        # torch repeats weight and bias, so that they may be written to afterwards.
+        scale, shift = (None if one is None else one.to(x.dtype, copy=True) for one in (weight, bias))
+        output = x._normalized("group", sizes, scale, shift, None, eps)[0].to(input.dtype)
         return laid_as(output, input)
     shape = [1, channels] + [1] * len(dims)
     return _affine(_standard(x, dims, eps), weight, bias, shape).to(input.dtype)
@@ -244,8 +248,10 @@ def layer_norm(
     if _native(x, weight, bias):
         size = math.prod(normalized_shape)
         sizes = [x.numel() // size, 1, 1, size]
-        return x._normalized("layer", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
-    return _affine(_standard(x, dims, eps), weight, bias, list(normalized_shape)).to(input.dtype)
+        result = x._normalized("layer", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
+    else:
+        result = _affine(_standard(x, dims, eps), weight, bias, list(normalized_shape)).to(input.dtype)
+    return _stand_for(result, "NativeLayerNormBackward0", (input, weight, bias), (input, weight, bias))
 
 
 def rms_norm(
@@ -261,7 +267,7 @@ def rms_norm(
     """
     dims = _last_dims("rms_norm", input, normalized_shape)
     _check("rms_norm", "weight", weight, normalized_shape)
-    x = _wide(input)
+    x = _wide(input).contiguous()
     small = finfo(x.dtype).eps if eps is None else eps
     x = x * (x.square().mean(dims, keepdim=True) + small).rsqrt()
     return _affine(x, weight, None, list(normalized_shape)).to(input.dtype)
@@ -299,11 +305,13 @@ def group_norm(
         x = wide.contiguous()
         sizes = [batch, num_groups, channels // num_groups, math.prod(input.shape[2:])]
         output = x._normalized("group", sizes, _as(x, weight), _as(x, bias), None, eps)[0].to(input.dtype)
-        return laid_as(output, input)
+        result = laid_as(output, input)
+        return _stand_for(result, "NativeGroupNormBackward0", (input, weight, bias), (input, weight))
     per_group = input.numel() // max(batch * num_groups, 1)
     grouped = wide.reshape(batch, num_groups, per_group)
     x = _standard(grouped, [2], eps).reshape(input.shape)
-    return laid_as(_affine(x, weight, bias, [1, channels] + [1] * (input.dim() - 2)).to(input.dtype), input)
+    result = laid_as(_affine(x, weight, bias, [1, channels] + [1] * (input.dim() - 2)).to(input.dtype), input)
+    return _stand_for(result, "NativeGroupNormBackward0", (input, weight, bias), (input, weight))
 
 
 def _statistics(x: Tensor, dims: Sequence[int], eps: float) -> tuple[Tensor, Tensor]:

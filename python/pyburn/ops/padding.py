@@ -58,7 +58,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
     for dim, (before, after) in enumerate(pairs):
         if (before, after) != (0, 0):
             out = _extended(out, dim, mode, before, after)
-    return out.clone() if out is input else laid_as(out, input)
+    if mode == "circular":
+        return out.clone() if out is input else out.contiguous()
+    out = out.clone() if out is input else laid_as(out, input)
+    name = "ReflectionPad" if mode == "reflect" else "ReplicationPad"
+    return _core._stand_for(out, f"{name}{count}DBackward0", (input,), (input,))
 
 
 _pad = pad

@@ -40,7 +40,8 @@ def _max_pool(
     if any(step * (size - 1) >= 2**63 for size, step in zip(kernel, spacing, strict=True)):
         raise RuntimeError(f"{op}: effective kernel size overflows: kernel_size {kernel}, dilation {spacing}")
     values, indices = _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
-    return laid_as(values, input), laid_as(indices, input)
+    name = "SqueezeBackward1" if n == 1 else f"MaxPool{n}DWithIndicesBackward0"
+    return _core._stand_for(laid_as(values, input), name, (input,), (input,)), laid_as(indices, input)
 
 
 class _MaxPool(Protocol):
@@ -307,7 +308,28 @@ def _avg_pool(
     steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
     edges = spread(op, "padding", padding, n)
     output = _core._avg_pool(op, input, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
-    return laid_as(output, input) if n == 2 else output
+    name = "SqueezeBackward1" if n == 1 else f"AvgPool{n}DBackward0"
+    return _core._stand_for(laid_as(output, input) if n == 2 else output, name, (input,), (input,))
+
+
+def _adaptive(n: int, input: Tensor, output_size: OptionalSizes) -> Tensor:
+    op = f"adaptive_avg_pool{n}d"
+    output = _core._adaptive_avg_pool(op, input, _wanted(op, output_size, n))
+    output = laid_as(output, input) if n == 2 else output
+    if all(size == 1 for size in output.shape[-n:]):
+        return _core._stand_for(output, "MeanBackward1", (input,))
+    name = "SqueezeBackward1" if n == 1 else f"AdaptiveAvgPool{n}DBackward0"
+    return _core._stand_for(output, name, (input,), (input,))
+
+
+def _adaptive_max(n: int, input: Tensor, output_size: OptionalSizes) -> tuple[Tensor, Tensor]:
+    op = f"adaptive_max_pool{n}d"
+    need_float(op, input)
+    values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, n))
+    if n == 2:
+        values, indices = laid_as(values, input), laid_as(indices, input)
+    name = "SqueezeBackward1" if n == 1 else f"AdaptiveMaxPool{n}DBackward0"
+    return _core._stand_for(values, name, (input,), (input,)), indices
 
 
 def _wanted(op: str, output_size: OptionalSizes, n: int) -> list[int | None]:
@@ -330,7 +352,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: OptionalSizes) -> Tensor:
         >>> nn.adaptive_avg_pool1d(pyburn.ones(1, 1, 4), 1)
         tensor([[[1.]]])
     """
-    return _core._adaptive_avg_pool("adaptive_avg_pool1d", input, _wanted("adaptive_avg_pool1d", output_size, 1))
+    return _adaptive(1, input, output_size)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: OptionalSizes) -> Tensor:
@@ -342,8 +364,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OptionalSizes) -> Tensor:
         >>> nn.adaptive_avg_pool2d(pyburn.ones(1, 1, 2, 2), 1)
         tensor([[[[1.]]]])
     """
-    output = _core._adaptive_avg_pool("adaptive_avg_pool2d", input, _wanted("adaptive_avg_pool2d", output_size, 2))
-    return laid_as(output, input)
+    return _adaptive(2, input, output_size)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: OptionalSizes) -> Tensor:
@@ -355,7 +376,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: OptionalSizes) -> Tensor:
         >>> nn.adaptive_avg_pool3d(pyburn.ones(1, 1, 2, 2, 2), 1)
         tensor([[[[[1.]]]]])
     """
-    return _core._adaptive_avg_pool("adaptive_avg_pool3d", input, _wanted("adaptive_avg_pool3d", output_size, 3))
+    return _adaptive(3, input, output_size)
 
 
 def adaptive_max_pool1d(
@@ -369,9 +390,7 @@ def adaptive_max_pool1d(
         >>> nn.adaptive_max_pool1d(pyburn.ones(1, 1, 4), 1)
         tensor([[[1.]]])
     """
-    op = "adaptive_max_pool1d"
-    need_float(op, input)
-    values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 1))
+    values, indices = _adaptive_max(1, input, output_size)
     return (values, indices) if return_indices else values
 
 
@@ -386,10 +405,7 @@ def adaptive_max_pool2d(
         >>> nn.adaptive_max_pool2d(pyburn.ones(1, 1, 2, 2), 1)
         tensor([[[[1.]]]])
     """
-    op = "adaptive_max_pool2d"
-    need_float(op, input)
-    values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 2))
-    values, indices = laid_as(values, input), laid_as(indices, input)
+    values, indices = _adaptive_max(2, input, output_size)
     return (values, indices) if return_indices else values
 
 
@@ -404,7 +420,5 @@ def adaptive_max_pool3d(
         >>> nn.adaptive_max_pool3d(pyburn.ones(1, 1, 2, 2, 2), 1)
         tensor([[[[[1.]]]]])
     """
-    op = "adaptive_max_pool3d"
-    need_float(op, input)
-    values, indices = _core._adaptive_max_pool(op, input, _wanted(op, output_size, 3))
+    values, indices = _adaptive_max(3, input, output_size)
     return (values, indices) if return_indices else values

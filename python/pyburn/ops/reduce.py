@@ -308,7 +308,7 @@ def aminmax(
     if out is not None:
         check_out("aminmax", out[0], input.dtype, out[1])
         check_out("aminmax", out[1], input.dtype)
-    return return_types.aminmax(write_outs(out, pair))
+    return return_types.aminmax(write_outs(out, pair, input))
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -389,7 +389,7 @@ def max(
         return write_out(_single(out), input.maximum(other))
     if dim is None:
         return write_out(_single(out), input._extreme(True))
-    return return_types.max(write_outs(_pair(out), input._extreme_dim(True, dim, keepdim)))
+    return return_types.max(write_outs(_pair(out), input._extreme_dim(True, dim, keepdim), input))
 
 
 @overload
@@ -436,7 +436,7 @@ def min(
         return write_out(_single(out), input.minimum(other))
     if dim is None:
         return write_out(_single(out), input._extreme(False))
-    return return_types.min(write_outs(_pair(out), input._extreme_dim(False, dim, keepdim)))
+    return return_types.min(write_outs(_pair(out), input._extreme_dim(False, dim, keepdim), input))
 
 
 def _single(out: Tensor | tuple[Tensor, Tensor] | None) -> Tensor | None:

@@ -51,7 +51,7 @@ def sort(
         >>> pyburn.sort(pyburn.tensor([3, 1, 2])).indices
         tensor([1, 2, 0])
     """
-    return return_types.sort(write_outs(out, input._sort(dim, descending, stable)))
+    return return_types.sort(write_outs(out, input._sort(dim, descending, stable), input))
 
 
 def argsort(
@@ -86,7 +86,7 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.msort(pyburn.tensor([3, 1, 2]))
         tensor([1, 2, 3])
     """
-    return write_out(out, input._sort(0, False, True)[0])
+    return write_out(out, input._sort(0, False, True)[0], input)
 
 
 def topk(
@@ -115,7 +115,7 @@ def topk(
     """
     if input.dtype == _core.bool:
         raise _core.DTypeError("topk does not support bool dtypes on CPU; convert with .to(pyburn.uint8) first")
-    return return_types.topk(write_outs(out, input._topk(k, dim, largest, sorted)))
+    return return_types.topk(write_outs(out, input._topk(k, dim, largest, sorted), input))
 
 
 def kthvalue(
@@ -208,7 +208,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Pair | Non
     if out is not None and input.dim() == 0:
         # torch says nothing when it resizes these.
         out[0].resize_(()), out[1].resize_(())
-    return return_types.mode(write_outs(out, (values.to(input.dtype), indices)))
+    return return_types.mode(write_outs(out, (values.to(input.dtype), indices), input))
 
 
 def quantile(
@@ -308,11 +308,12 @@ def _quantile(
     result = _between(ordered, ranks, interpolation)
     if dim is None or input.dim() == 0:
         shape = [1] * input.dim() if keepdim else []
-        return result.reshape([*points.shape, *shape])
+        return _core._stand_for(result.reshape([*points.shape, *shape]), "ViewBackward0", (input, points), (input,))
     result = result.unsqueeze(0).transpose(0, -1).squeeze(-1)
     restored = result.unsqueeze(-1).transpose(-1, dim if dim < 0 else dim + 1)
     restored = restored if keepdim else restored.squeeze(dim if dim < 0 else dim + 1)
-    return restored if points.dim() else restored.squeeze(0)
+    restored = restored if points.dim() else restored.squeeze(0)
+    return _core._stand_for(restored, "SqueezeBackward4", (input, points), (input,))
 
 
 def _between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
@@ -420,6 +421,10 @@ def _distinct(
     lines = input.detach().reshape(-1) if dim is None else input.detach()
     first, inverse, counts = lines._distinct(0 if dim is None else dim, in_order)
     values = lines.index_select(0 if dim is None else dim, first) if lines.dim() else lines.clone()
+    if input.requires_grad:
+        kind = "unique_consecutive" if in_order else "_unique2" if dim is None else "unique_dim"
+        node = "".join(part.capitalize() for part in kind.split("_")) + "Backward0"
+        values = _core._no_derivative(values, node, f"the derivative for '{kind}' is not implemented.", [input])
     results = [values]
     if return_inverse:
         results.append(inverse.reshape(input.shape) if dim is None else inverse)

@@ -562,7 +562,8 @@ def nan_to_num(
 
     x = _core._where(input.isposinf(), limits.max if posinf is None else rounded(posinf), input)
     x = _core._where(input.isneginf(), limits.min if neginf is None else rounded(neginf), x)
-    return write_out(out, _core._where(input.isnan(), rounded(nan), x), input)
+    x = _core._where(input.isnan(), rounded(nan), x)
+    return write_out(out, _core._stand_for(x, "NanToNumBackward0", (input,), (input,)), input)
 
 
 absolute = abs

@@ -122,5 +122,4 @@ def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None 
         tensor([0.0000, 0.6931])
     """
     x, y = pair(input, other, "xlog1py")
-    still = (x == 0) & ~y.isnan()
-    return write_out(out, select(still, x * 0, x * y.masked_fill(still, 0.0).log1p()))
+    return write_out(out, x._xlog1py(y), x, y)

@@ -207,7 +207,9 @@ pub fn heaviside_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     {
         return error::dtype("heaviside is not yet implemented for tensors with different dtypes.");
     }
-    HEAVISIDE.value(a, b)
+    let out = HEAVISIDE.value(a, b)?;
+    record_refused("heaviside", a, b, &out);
+    Ok(out)
 }
 
 pub fn nextafter_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {

@@ -218,7 +218,7 @@ pub fn div_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
 
 /// A step function has no slope: its recorded gradient is zero.
 fn record_flat(name: &'static str, a: Arg<'_>, b: Arg<'_>, out: &Tensor) {
-    if let Some((record, pair)) = Pair::record(name, a, b, |_, _| (false, false)) {
+    if let Some((record, pair)) = Pair::record(name, a, b, |_, right| (right, true)) {
         record.finish(out, move |c| {
             let zeros = || {
                 let grad = c.grad()?;
@@ -229,17 +229,31 @@ fn record_flat(name: &'static str, a: Arg<'_>, b: Arg<'_>, out: &Tensor) {
     }
 }
 
-/// The quotient rounded down.
+/// Records an op that torch has no derivative of: backward says so.
+fn record_refused(op: &'static str, a: Arg<'_>, b: Arg<'_>, out: &Tensor) {
+    if let Some((record, _)) = Pair::record("NotImplemented", a, b, |_, _| (false, false)) {
+        record.finish(out, move |_| error::runtime(format!("derivative for aten::{op} is not implemented")));
+    }
+}
+
+/// `floor_divide`: the quotient rounded down, without a derivative.
 pub fn floor_divide_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = FLOOR_DIVIDE.value(a, b)?;
-    record_flat("DivBackward1", a, b, &out);
+    record_refused("floor_divide", a, b, &out);
+    Ok(out)
+}
+
+/// The quotient rounded down, whose derivative is zero.
+pub fn floor_quotient_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    let out = FLOOR_DIVIDE.value(a, b)?;
+    record_flat("DivBackward2", a, b, &out);
     Ok(out)
 }
 
 /// The quotient rounded towards zero.
 pub fn trunc_divide_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = TRUNC_DIVIDE.value(a, b)?;
-    record_flat("DivBackward1", a, b, &out);
+    record_flat("DivBackward2", a, b, &out);
     Ok(out)
 }
 
@@ -266,7 +280,7 @@ fn record_rest(
 /// The rest with the divisor's sign.
 pub fn remainder_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
     let out = REMAINDER.value(a, b)?;
-    record_rest("RemainderBackward1", a, b, &out, floor_divide_args);
+    record_rest("RemainderBackward1", a, b, &out, floor_quotient_args);
     Ok(out)
 }
 
@@ -283,7 +297,12 @@ pub fn pow_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
         (Arg::Tensor(x), Arg::Scalar(number)) => power_value(x, number, dtype)?,
         _ => raw(Binary::Pow, "pow", a, b, dtype, None)?,
     };
-    if let Some((record, pair)) = Pair::record("PowBackward0", a, b, |_, _| (true, true)) {
+    let name = match (a, b) {
+        (_, Arg::Scalar(_)) => "PowBackward0",
+        (Arg::Tensor(_), _) => "PowBackward1",
+        _ => "PowBackward2",
+    };
+    if let Some((record, pair)) = Pair::record(name, a, b, |_, _| (true, true)) {
         // Only the exponent's gradient looks at the result, which programs like to write to.
         let record = if b.tensor().is_some_and(Tensor::requires_grad) { record.save_outputs() } else { record };
         record.finish(&out, move |c| {

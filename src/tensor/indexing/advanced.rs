@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::basic::{Indices, is_mask};
+use super::basic::Indices;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::index::Update;
@@ -119,8 +119,7 @@ fn combined(x: &Tensor, given: &[(usize, &Tensor)], common: &[usize]) -> Result<
 }
 
 fn kept(source: &Indices) -> Vec<&Tensor> {
-    // Masks are turned into coordinates at once, so a later write to them does no harm.
-    source.iter().flatten().filter(|index| !is_mask(index)).collect()
+    source.iter().flatten().collect()
 }
 
 fn arranged(x: &Tensor, order: Option<&Vec<usize>>) -> Result<Tensor> {

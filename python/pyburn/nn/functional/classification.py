@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyburn._core import DTypeError, Tensor, float32, float64, int64, uint8
+from pyburn._core import DTypeError, Tensor, _stand_for, float32, float64, int64, uint8
 from pyburn._core import bool as _bool
 from pyburn.autograd import Function
 from pyburn.nn.functional._reduce import reduced, reduction_of
@@ -79,7 +79,8 @@ def _class_losses(
     """The losses by one pass over the scores, without the matrix of log-probabilities."""
     _check_shapes(input, target, weight, class_dim)
     losses, counted = input._class_losses(target, class_dim, weight, ignore_index)
-    return losses.sum() / counted.sum() if how == "mean" else reduced(losses, how)
+    loss = losses.sum() / counted.sum() if how == "mean" else reduced(losses, how)
+    return _stand_for(loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (target,))
 
 
 def _soft_cross_entropy(
@@ -145,6 +146,14 @@ def nll_loss(
     how = reduction_of(reduction, size_average, reduce)
     class_dim = 0 if input.dim() == 1 else 1
     _check_classes(input, target, weight, class_dim, ignore_index)
+    loss = _class_loss(input, target, weight, ignore_index, how, class_dim)
+    return _stand_for(loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (input, target))
+
+
+def _class_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, how: str, class_dim: int
+) -> Tensor:
+    """:func:`nll_loss` of checked arguments."""
     ignored = target == ignore_index
     index = target.masked_fill(ignored, 0)
     losses = -input.gather(class_dim, index.unsqueeze(class_dim)).squeeze(class_dim)
@@ -249,7 +258,8 @@ def binary_cross_entropy(
     losses: Tensor = _BinaryCrossEntropy.apply(input, target)
     if weight is not None:
         losses = losses * weight
-    return reduced(losses, reduction_of(reduction, size_average, reduce))
+    loss = reduced(losses, reduction_of(reduction, size_average, reduce))
+    return _stand_for(loss, "BinaryCrossEntropyBackward0", (input, target), (input, target))
 
 
 def binary_cross_entropy_with_logits(
@@ -294,7 +304,8 @@ def binary_cross_entropy_with_logits(
         losses = (1 - target) * input + ((pos_weight - 1) * target + 1) * negative_log
     if weight is not None:
         losses = losses * weight
-    return reduced(losses, reduction_of(reduction, size_average, reduce))
+    loss = reduced(losses, reduction_of(reduction, size_average, reduce))
+    return _stand_for(loss, "BinaryCrossEntropyWithLogitsBackward0", (input, target), (input, target))
 
 
 def soft_margin_loss(
@@ -313,8 +324,8 @@ def soft_margin_loss(
     """
     product = -target * input
     need_float("soft_margin_loss", product)
-    losses = product.exp().log1p()
-    return reduced(losses, reduction_of(reduction, size_average, reduce))
+    loss = reduced(product.exp().log1p(), reduction_of(reduction, size_average, reduce))
+    return _stand_for(loss, "SoftMarginLossBackward0", (input,), (input, target))
 
 
 def multilabel_soft_margin_loss(
@@ -366,7 +377,8 @@ def multi_margin_loss(
         losses = losses * weight[index]
     losses = losses.scatter(1, index, 0.0).sum(1) / scores.shape[1]
     losses = losses if input.dim() == 2 else losses.squeeze(0)
-    return reduced(losses, reduction_of(reduction, size_average, reduce))
+    loss = reduced(losses, reduction_of(reduction, size_average, reduce))
+    return _stand_for(loss, "MultiMarginLossBackward0", (input,), (input, target))
 
 
 def multilabel_margin_loss(
@@ -406,4 +418,5 @@ def multilabel_margin_loss(
     pairs = pairs * listed.to(scores.dtype).unsqueeze(2) * wrong.unsqueeze(1)
     losses = pairs.sum((1, 2)) / scores.shape[1]
     losses = losses if input.dim() == 2 else losses.squeeze(0)
-    return reduced(losses, reduction_of(reduction, size_average, reduce))
+    loss = reduced(losses, reduction_of(reduction, size_average, reduce))
+    return _stand_for(loss, "MultilabelMarginLossBackward0", (input,), (input, target))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, _stand_for
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.nn.functional._reduce import reduced, reduction_of
 from pyburn.ops._methods import need_float, need_real
@@ -19,7 +19,8 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
         >>> pyburn.nn.functional.pairwise_distance(pyburn.zeros(1, 2), pyburn.tensor([[3.0, 4.0]]))
         tensor([5.0000])
     """
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+    away = x1 - x2 + eps
+    return _stand_for(vector_norm(away, p, -1, keepdim), "NormBackward1", (away,), None, True)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

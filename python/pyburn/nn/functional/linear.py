@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pyburn._core import Tensor, int64
+from pyburn._core import Tensor, _stand_for, int64
 from pyburn.ops import embedding
 from pyburn.ops import nn as ops
 from pyburn.ops._methods import need_real
@@ -96,7 +96,7 @@ def embedding_bag(
         factor = factor * per_sample_weights.reshape(-1)
     total = vectors.new_zeros((bags, weight.shape[1])).index_add(0, bag_of, vectors * factor.unsqueeze(1))
     if mode == "sum":
-        return total
+        return _stand_for(total, "EmbeddingBagBackward0", (weight, per_sample_weights), (input, offsets))
     counts = vectors.detach().new_zeros((bags,)).index_add(0, bag_of, kept.to(vectors.dtype))
     return total / counts.clamp_min(1.0).unsqueeze(1)
 

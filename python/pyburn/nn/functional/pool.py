@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, _stand_for
 from pyburn.ops import nn as ops
 from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float, need_real
@@ -101,7 +101,8 @@ def _unpool(
     need_float("max_unpool", input)
     flat = input.new_zeros([*leading, places])
     filled = flat.scatter(-1, indices.reshape(*leading, -1), input.reshape(*leading, -1))
-    return laid_as(filled.reshape([*leading, *spatial]), input)
+    result = laid_as(filled.reshape([*leading, *spatial]), input)
+    return _stand_for(result, f"MaxUnpool{max(n, 2)}DBackward0", (input,), (input, indices))
 
 
 def max_unpool1d(

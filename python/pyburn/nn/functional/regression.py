@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, _stand_for
 from pyburn.nn.functional._reduce import reduced, reduction_of, warn_of_broadcast
 from pyburn.ops._methods import need_float, need_real
 
@@ -66,7 +66,10 @@ def mse_loss(
     warn_of_broadcast("mse_loss", input, target)
     away = input - target
     need_float("mse_loss", away)
-    return _weighted(away.square(), weight, reduction_of(reduction, size_average, reduce))
+    loss = _weighted(away.square(), weight, reduction_of(reduction, size_average, reduce))
+    if weight is not None:
+        return loss
+    return _stand_for(loss, "MseLossBackward0", (input, target), (input, target))
 
 
 def _bent(away: Tensor, bend: float) -> Tensor:
@@ -97,8 +100,10 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     away = (input - target).abs()
     need_float("smooth_l1_loss", away)
-    losses = away if beta == 0 else _bent(away, beta) * (1.0 / beta)
-    return reduced(losses, reduction_of(reduction, size_average, reduce))
+    if beta == 0:
+        return reduced(away, reduction_of(reduction, size_average, reduce))
+    loss = reduced(_bent(away, beta) * (1.0 / beta), reduction_of(reduction, size_average, reduce))
+    return _stand_for(loss, "SmoothL1LossBackward0", (input, target), (input, target))
 
 
 def huber_loss(
@@ -123,7 +128,7 @@ def huber_loss(
     need_float("huber_loss", away)
     losses = _bent(away, delta)
     if weight is None:
-        return reduced(losses, reduction)
+        return _stand_for(reduced(losses, reduction), "HuberLossBackward0", (input, target), (input, target))
     if weight.shape != losses.shape:
         raise ValueError("Weights and input must have the same size.")
     # Unlike in the two losses above, torch's mean is over the count here.
