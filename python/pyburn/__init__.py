@@ -236,6 +236,7 @@ if _typing.TYPE_CHECKING:
         rnn_tanh_cell as rnn_tanh_cell,
         triplet_margin_loss as triplet_margin_loss,
     )
+    from pyburn.nn.graph import plot as plot
     from pyburn.nn.summary import summary as summary
     from pyburn.nn.utils.weight_norm import (
         norm_except_dim as norm_except_dim,
@@ -463,6 +464,7 @@ _LAZY_NAMES = {
     "norm_except_dim": "nn.utils.weight_norm",
     "pairwise_distance": "nn.functional",
     "pdist": "nn.functional",
+    "plot": "nn.graph",
     "poisson_nll_loss": "nn.native",
     "rnn_relu": "nn.native",
     "rnn_relu_cell": "nn.native",

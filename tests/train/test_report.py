@@ -138,13 +138,15 @@ def test_the_model_stands_there(digits):
     assert "1,450" in page.source  # the weights of the last layer
     assert "parameters: 1,490 (1,490 trainable)" in page.source
     assert "[1, 4, 6, 6]" in page.source
+    drawn = [each["data-kind"] for each in page.having("g")]
+    assert drawn == ["input", "Conv2d", "ReLU", "Flatten", "Linear", "output"]
 
 
 def test_the_page_needs_nothing_else_and_its_script_runs(digits):
     made, _, _, page = digits
     text = (made.folder.path / "report.html").read_text()
     assert not re.findall(r"(?:src|href)\s*=\s*['\"](?!data:)", text)
-    assert not re.findall(r"url\(|@import", text)
+    assert not re.findall(r"url\((?!#)|@import", text)
     assert "prefers-color-scheme: dark" in text
     assert len(page.having("div", class_="tip")) == len(page.having("figure", class_="chart")) == 3
 

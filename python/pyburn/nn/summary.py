@@ -118,7 +118,7 @@ def summary(model: Module, input: Any = None, **kwargs: Any) -> Summary:
         for name, module in model.named_modules():
             rows.append(_row(module, name, name.count(".") + bool(name), "", 0, counted))
     else:
-        for module, depth, output, macs in _calls(model, _arguments(model, input), kwargs):
+        for module, depth, output, macs in _calls(model, arguments(model, input), kwargs):
             rows.append(_row(module, names[id(module)], depth, output, macs, counted))
     weights = [weight for weight in model.parameters() if not isinstance(weight, UninitializedParameter)]
     return Summary(
@@ -129,7 +129,8 @@ def summary(model: Module, input: Any = None, **kwargs: Any) -> Summary:
     )
 
 
-def _arguments(model: Module, given: Any) -> tuple[Any, ...]:
+def arguments(model: Module, given: Any) -> tuple[Any, ...]:
+    """What a model is called with: a tensor, a tuple of arguments, or zeros of the shape that `given` is."""
     if isinstance(given, (tuple, list)) and given and all(isinstance(size, int) for size in given):
         weight = next(iter(model.parameters()), None)
         return (zeros(*given, device=None if weight is None else weight.device),)

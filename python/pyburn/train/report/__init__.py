@@ -8,13 +8,14 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyburn import nn
 from pyburn._core import Tensor, get_num_threads
 from pyburn._files import replacing
+from pyburn.nn.graph import plot
 from pyburn.nn.summary import Summary, summary
 from pyburn.ops import get_rng_state, set_rng_state
 from pyburn.train.checkpoints import better
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
+LAYERS = 60  # more make no picture that fits a page
 CURVE = 1000  # points of the curve of batches; more cannot be told apart
 
 
@@ -51,6 +53,7 @@ class Report(Callback):
         self._samples: Samples | None = None
         self._split = "valid"
         self._summary: Summary | None = None
+        self._graph = ""
         self._asked = False
         self._batches: list[tuple[int, float]] = []
         self._read = 0
@@ -118,7 +121,8 @@ class Report(Callback):
         """What the page shows of the run as it stands."""
         assert learner.folder is not None
         if not self._asked:
-            self._asked, self._summary = True, _summary(learner)
+            self._asked = True
+            self._summary, self._graph = _model(learner)
         self._read_batches(learner)
         samples = self._samples
         counts = None if samples is None else samples.confusion()
@@ -138,6 +142,7 @@ class Report(Callback):
             worst=[] if samples is None else [_prediction(each, samples, names) for each in samples.worst()],
             layers=[] if self._summary is None else self._summary.cells(),
             sums=[] if self._summary is None else self._summary.sums(),
+            graph=self._graph,
             settings=_settings(learner),
             environment=_environment(learner),
         )
@@ -208,21 +213,29 @@ def _short(values: Tensor, count: int = 6) -> str:
     return text + (", ..." if values.numel() > count else "")
 
 
-def _summary(learner: Learner) -> Summary | None:
-    """The table of the model, with outputs where it takes the first sample of the last batch alone."""
+def _model(learner: Learner) -> tuple[Summary, str]:
+    """The table and the picture of the model, with outputs where it takes the first sample of the last batch alone."""
     inputs = None if learner.batch is None else learner.batch.input
     if any(isinstance(leaf, Tensor) for leaf in tree_leaves(inputs)):
         one = tree_map(lambda leaf: leaf[:1].detach() if isinstance(leaf, Tensor) and leaf.dim() else leaf, inputs)
+        named = dict(one) if isinstance(one, Mapping) else {}
+        args = () if named else one if isinstance(one, tuple) else (one,)
         state = get_rng_state()
         try:
-            if isinstance(one, dict):
-                return summary(learner.model, (), **one)
-            return summary(learner.model, one if isinstance(one, tuple) else (one,))
+            table = summary(learner.model, args, **named)
+            depth = next((depth for depth in (None, 3, 2, 1) if _shown(learner.model, depth) <= LAYERS), None)
+            small = depth is not None or len(table.rows) <= LAYERS
+            return table, plot(learner.model, args, depth=depth, **named).svg() if small else ""
         except Exception:  # a model that only its own steps know how to call: without outputs
             pass
         finally:
             set_rng_state(state)
-    return summary(learner.model)
+    return summary(learner.model), ""
+
+
+def _shown(model: nn.Module, depth: int | None) -> int:
+    """How many layers a picture of that depth has, about."""
+    return sum(depth is None or name.count(".") < depth for name, _ in model.named_modules())
 
 
 def _settings(learner: Learner) -> dict[str, Any]:
