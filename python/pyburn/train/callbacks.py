@@ -145,6 +145,9 @@ class TensorBoard(Callback):
             self._writer = SummaryWriter(
                 str(learner.folder.path), purge_step=learner.step + 1 if learner.step else None
             )
+            if learner.config is not None:
+                lines = "\n".join(f"    {line}" for line in str(learner.config).splitlines())
+                self._writer.add_text("config", lines, learner.step)
 
     def after_batch(self, learner: Learner) -> None:
         """Nothing; the batch is written."""

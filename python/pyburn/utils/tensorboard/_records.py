@@ -70,15 +70,27 @@ def _doubles(field: int, values: Sequence[float]) -> bytes:
     return _bytes(field, struct.pack(f"<{len(values)}d", *values))
 
 
-def event(wall_time: float, step: int | None, *, version: str | None = None, values: Sequence[bytes] = ()) -> bytes:
-    """An Event: a time, a step, and the file's version or a Summary of values."""
+def event(
+    wall_time: float,
+    step: int | None,
+    *,
+    version: str | None = None,
+    graph: bytes | None = None,
+    values: Sequence[bytes] = (),
+    restart: bool = False,
+) -> bytes:
+    """An Event: a time, a step, and the file's version, a graph, values, or the word that a run restarts."""
     data = _double(1, wall_time)
     if step is not None:
         data += _number(2, step)
     if version is not None:
         data += _text(3, version)
+    if graph is not None:
+        data += _bytes(4, graph)
     if values:
         data += _bytes(5, b"".join(_bytes(1, value) for value in values))
+    if restart:  # a SessionLog: what an earlier file says of this step and those after it no longer counts
+        data += _bytes(7, _number(1, 1))
     return data
 
 
@@ -109,6 +121,19 @@ def tensor_text_value(tag: str, text: str) -> bytes:
     """A Summary.Value of text, which TensorBoard keeps as a tensor of one string."""
     shape = _bytes(2, _bytes(2, _number(1, 1)))
     return _text(1, tag) + _bytes(8, _number(1, 7) + shape + _bytes(8, text.encode())) + _plugin("text")
+
+
+def graph(nodes: Sequence[tuple[str, str, Sequence[str], Sequence[tuple[int, ...]]]]) -> bytes:
+    """A GraphDef of nodes: the name, the kind, the names of the nodes before it, and the shapes that it gives."""
+    parts = []
+    for name, kind, inputs, shapes in nodes:
+        data = _text(1, name) + _text(2, kind) + b"".join(_text(3, each) for each in inputs)
+        if shapes:
+            sizes = [b"".join(_bytes(2, _number(1, size)) for size in shape) for shape in shapes]
+            listed = _bytes(1, b"".join(_bytes(7, size) for size in sizes))
+            data += _bytes(5, _text(1, "_output_shapes") + _bytes(2, listed))
+        parts.append(_bytes(1, data))
+    return b"".join(parts) + _bytes(4, _number(1, 22))
 
 
 def hparams_value(tag: str, content: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import importlib
 import math
 import os
 import socket
@@ -37,6 +38,18 @@ class FileWriter:
         self._file = open(os.path.join(log_dir, name), "ab")  # noqa: SIM115
         self._file.write(_records.record(_records.event(time.time(), None, version="brain.Event:2")))
         self._file.flush()
+
+    def restart(self, step: int) -> None:
+        """Nothing; what earlier files of the folder say of `step` and of later steps is forgotten."""
+        with self._lock:
+            self._file.write(_records.record(_records.event(time.time(), step, restart=True)))
+            self._flush()
+
+    def add_graph(self, graph: bytes) -> None:
+        """Nothing; the graph is in the file."""
+        with self._lock:
+            self._file.write(_records.record(_records.event(time.time(), None, graph=graph)))
+            self._flush()
 
     def get_logdir(self) -> str:
         """The folder."""
@@ -85,7 +98,7 @@ class SummaryWriter:
     Args:
         log_dir: The folder; left out, ``runs/<date>_<machine>`` followed by `comment`.
         comment: The end of that name.
-        purge_step: Accepted.
+        purge_step: What earlier files of the folder say of this step and of later ones is not shown.
         max_queue: After how many values the file is brought to disk.
         flush_secs: After how many seconds.
         filename_suffix: The end of the file's name.
@@ -128,6 +141,9 @@ class SummaryWriter:
     def _open(self, folder: str) -> FileWriter:
         if folder not in self.all_writers or self.all_writers[folder].closed:
             self.all_writers[folder] = FileWriter(folder, *self._options)
+            if self.purge_step is not None:
+                self.all_writers[folder].restart(self.purge_step)
+                self.purge_step = None
         return self.all_writers[folder]
 
     def get_logdir(self) -> str:
@@ -252,7 +268,21 @@ class SummaryWriter:
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
     ) -> None:
-        """Nothing at all: pyburn traces no graphs, so that none is shown."""
+        """Nothing; the graph of the model is shown: its layers and functions, with the shapes between them.
+
+        Args:
+            model: A module.
+            input_to_model: A tensor, or a tuple of the model's arguments.
+            verbose: Print the graph as well.
+            use_strict_trace: Has no meaning here: the graph is what one run does.
+        """
+        if input_to_model is None:
+            raise ValueError("add_graph: give input_to_model, an input that the model is run with once")
+        plot = importlib.import_module("pyburn.nn.graph").plot  # a layer above: only who draws a graph needs it
+        drawn = plot(model, input_to_model)
+        if verbose:
+            print(drawn)
+        self._get_file_writer().add_graph(_records.graph(_graph_nodes(drawn)))
 
     def add_embedding(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: raises.
@@ -280,6 +310,21 @@ class SummaryWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _graph_nodes(drawn: Any) -> list[tuple[str, str, list[str], list[tuple[int, ...]]]]:
+    """Nodes as TensorBoard knows them: names are paths, so that it can fold what belongs together."""
+    names: dict[int, str] = {}
+    for node in drawn.nodes:
+        place = node.name.replace(".", "/").replace(" ", "_")
+        name = f"{place}/{node.kind}" if place and node.family not in ("input", "output") else place or node.kind
+        names[node.id] = name if name not in names.values() else f"{name}_{node.id}"
+    made = []
+    for node in drawn.nodes:
+        inputs = [names[edge.source] for edge in drawn.edges if edge.target == node.id]
+        shape = next((edge.shape for edge in drawn.edges if edge.source == node.id), None)
+        made.append((names[node.id], node.kind, inputs, [] if shape is None else [shape]))
+    return made
 
 
 def _plain(name: str, value: Any) -> bool | int | float | str:
