@@ -106,6 +106,11 @@ class Module(State):
                 return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs)
         except Exception as error:
+            # A stand-in for data that is still to come (a Keras Input) makes a layer of the module instead.
+            symbolic = next((each for each in args if hasattr(each, "__call_module__")), None)
+            made = NotImplemented if symbolic is None else symbolic.__call_module__(self, args, kwargs)
+            if made is not NotImplemented:
+                return made
             say_where(self, error)
             raise
 

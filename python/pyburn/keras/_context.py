@@ -1,0 +1,51 @@
+"""What a call of a layer passes on to the layers inside it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+
+class _Context(threading.local):
+    """The present call: whether it trains, and where new weights go."""
+
+    def __init__(self) -> None:
+        self.training: bool | None = None
+        self.device: Any = None
+        self.losses: list[Any] | None = None
+
+
+CONTEXT = _Context()
+
+
+@contextlib.contextmanager
+def calling(training: bool) -> Iterator[None]:
+    """Layers called inside train, or do not, unless they are told otherwise."""
+    before, CONTEXT.training = CONTEXT.training, training
+    try:
+        yield
+    finally:
+        CONTEXT.training = before
+
+
+@contextlib.contextmanager
+def placed(device: Any) -> Iterator[None]:
+    """Weights made inside are put on `device`; None changes nothing."""
+    before = CONTEXT.device
+    CONTEXT.device = device if device is not None else before
+    try:
+        yield
+    finally:
+        CONTEXT.device = before
+
+
+@contextlib.contextmanager
+def collecting() -> Iterator[list[Any]]:
+    """The losses that layers add while the block runs."""
+    before, CONTEXT.losses = CONTEXT.losses, []
+    try:
+        yield CONTEXT.losses
+    finally:
+        CONTEXT.losses = before

@@ -1,0 +1,152 @@
+"""Settings that hold for all layers: the default dtype, the data format, the small number that keeps logs finite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyburn import _core
+
+__all__ = [
+    "DTypePolicy",
+    "dtype_policy",
+    "epsilon",
+    "floatx",
+    "image_data_format",
+    "set_dtype_policy",
+    "set_epsilon",
+    "set_floatx",
+    "set_image_data_format",
+]
+
+_SETTINGS: dict[str, Any] = {
+    "floatx": "float32",
+    "epsilon": 1e-7,
+    "image_data_format": "channels_last",
+    "policy": None,
+}
+_FORMATS = ("channels_last", "channels_first")
+
+
+class DTypePolicy:
+    """Which dtype weights are kept in, and which one a layer computes in.
+
+    Args:
+        name: A dtype, or "mixed_float16" or "mixed_bfloat16" for weights in float32.
+
+    Example:
+        >>> DTypePolicy("mixed_bfloat16").compute_dtype
+        'bfloat16'
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        mixed = name.startswith("mixed_")
+        self.compute_dtype = name.removeprefix("mixed_")
+        self.variable_dtype = "float32" if mixed else name
+        as_dtype(self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make the same policy."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> DTypePolicy:
+        """The policy that `get_config` described."""
+        return cls(**config)
+
+    def __repr__(self) -> str:
+        return f'<DTypePolicy "{self.name}">'
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DTypePolicy) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def as_dtype(name: Any) -> _core.dtype:
+    """The dtype of that name; a dtype is given back."""
+    if isinstance(name, _core.dtype):
+        return name
+    found = getattr(_core, str(name).rpartition(".")[2], None)
+    if not isinstance(found, _core.dtype):
+        raise ValueError(f"dtype: {name!r} is no dtype; give a name such as 'float32', 'int64' or 'bool'")
+    return found
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype as Keras writes it: `float32`."""
+    return str(dtype).rpartition(".")[2]
+
+
+def policy_of(given: Any) -> DTypePolicy:
+    """The policy that `given` is, names or describes; None is the global one."""
+    if given is None:
+        return dtype_policy()
+    if isinstance(given, DTypePolicy):
+        return given
+    if isinstance(given, dict):
+        return DTypePolicy(given["config"]["name"])
+    return DTypePolicy(given if isinstance(given, str) else dtype_name(given))
+
+
+def dtype_policy() -> DTypePolicy:
+    """The policy of layers that are given none."""
+    policy: DTypePolicy | None = _SETTINGS["policy"]
+    return DTypePolicy(floatx()) if policy is None else policy
+
+
+def set_dtype_policy(policy: Any) -> None:
+    """Nothing; layers made from now on have this policy."""
+    _SETTINGS["policy"] = None if policy is None else policy_of(policy)
+
+
+def floatx() -> str:
+    """The name of the default float dtype.
+
+    Example:
+        >>> floatx()
+        'float32'
+    """
+    return str(_SETTINGS["floatx"])
+
+
+def set_floatx(value: str) -> None:
+    """Nothing; `value` is the default float dtype: "float16", "bfloat16", "float32" or "float64"."""
+    if value not in ("float16", "bfloat16", "float32", "float64"):
+        raise ValueError(f"set_floatx: {value!r} is no float dtype; give float16, bfloat16, float32 or float64")
+    _SETTINGS["floatx"] = value
+
+
+def epsilon() -> float:
+    """The small number that keeps logarithms and quotients finite.
+
+    Example:
+        >>> epsilon()
+        1e-07
+    """
+    return float(_SETTINGS["epsilon"])
+
+
+def set_epsilon(value: float) -> None:
+    """Nothing; `value` is what `epsilon()` gives."""
+    _SETTINGS["epsilon"] = value
+
+
+def image_data_format() -> str:
+    """Where the channels of images are: "channels_last" or "channels_first"."""
+    return str(_SETTINGS["image_data_format"])
+
+
+def set_image_data_format(data_format: str) -> None:
+    """Nothing; layers made from now on expect images so."""
+    _SETTINGS["image_data_format"] = data_format_of(data_format)
+
+
+def data_format_of(given: str | None) -> str:
+    """A data format that was checked; None is the global one."""
+    if given is None:
+        return image_data_format()
+    if given.lower() not in _FORMATS:
+        raise ValueError(f"data_format: {given!r} is none; give 'channels_last' or 'channels_first'")
+    return given.lower()

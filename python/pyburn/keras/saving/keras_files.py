@@ -1,0 +1,202 @@
+"""Files that real Keras wrote: `.keras` (a zip), `.weights.h5` and the older `.h5`. They need h5py."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections import Counter
+from typing import Any
+
+from pyburn import nn
+from pyburn.keras._naming import snake_case
+from pyburn.keras._registry import deserialize_keras_object
+from pyburn.keras._weights import Weights
+from pyburn.keras.layers.core import InputLayer
+from pyburn.keras.variables import assign
+
+__all__ = ["kind_of", "load_model", "load_weights"]
+
+
+def kind_of(filepath: str | os.PathLike[str]) -> str:
+    """Which format the file's first bytes name: "zip", "hdf5" or "safetensors"."""
+    with open(filepath, "rb") as file:
+        start = file.read(8)
+    return "zip" if start[:2] == b"PK" else "hdf5" if start == b"\x89HDF\r\n\x1a\n" else "safetensors"
+
+
+def _h5py() -> Any:
+    try:
+        import h5py
+    except ImportError:
+        raise ImportError("this file of Keras's is HDF5 inside: pip install h5py") from None
+    return h5py
+
+
+def load_model(filepath: Any, kind: str, custom_objects: Any, compile: bool) -> Any:
+    """The model of a `.keras` or `.h5` file."""
+    return (
+        _from_zip(filepath, custom_objects, compile) if kind == "zip" else _from_h5(filepath, custom_objects, compile)
+    )
+
+
+def _from_zip(filepath: Any, custom_objects: Any, compile: bool) -> Any:
+    with zipfile.ZipFile(filepath) as archive:
+        config = json.loads(archive.read("config.json"))
+        values = io.BytesIO(archive.read("model.weights.h5"))
+    model = deserialize_keras_object(config, custom_objects, "models")
+    if not model.built and config.get("build_config"):
+        model.build_from_config(config["build_config"])
+    with _h5py().File(values, "r") as file:
+        load_tree(model, file, False)
+    if compile and config.get("compile_config"):
+        model.compile_from_config(config["compile_config"])
+    return model
+
+
+def _from_h5(filepath: Any, custom_objects: Any, compile: bool) -> Any:
+    with _h5py().File(filepath, "r") as file:
+        text = file.attrs.get("model_config")
+        if text is None:
+            raise ValueError(
+                f"load_model: {os.fspath(filepath)} holds weights but no architecture; make the model and "
+                "load_weights it"
+            )
+        config = json.loads(text if isinstance(text, str) else text.decode())
+        model = deserialize_keras_object(config, custom_objects, "models")
+        load_named(model, file["model_weights"], False)
+        training = file.attrs.get("training_config")
+    if compile and training is not None:
+        given = json.loads(training if isinstance(training, str) else training.decode())
+        given["optimizer"] = given.pop("optimizer_config", None)
+        model.compile_from_config(given)
+    return model
+
+
+def load_weights(model: Any, filepath: Any, kind: str, skip: bool) -> None:
+    """Nothing; the model has the weights of a file of Keras's."""
+    if kind == "zip":
+        with zipfile.ZipFile(filepath) as archive:
+            values = io.BytesIO(archive.read("model.weights.h5"))
+        with _h5py().File(values, "r") as file:
+            load_tree(model, file, skip)
+        return
+    with _h5py().File(filepath, "r") as file:
+        if "model_weights" in file or "layer_names" in file.attrs:
+            load_named(model, file.get("model_weights", file), skip)
+        else:
+            load_tree(model, file, skip)
+
+
+def _datasets(group: Any) -> list[Any]:
+    """The variables of a layer's group, in order."""
+    held = group.get("vars")
+    return [] if held is None else [held[key][()] for key in sorted(held, key=int)]
+
+
+def _holds(group: Any) -> bool:
+    """Whether any variable is in the group or below it."""
+    return any(True for _ in _every(group))
+
+
+def _every(group: Any) -> Any:
+    for key in group:
+        inner = group[key]
+        if hasattr(inner, "keys"):
+            yield from _every(inner)
+        else:
+            yield inner
+
+
+def load_tree(layer: Any, group: Any, skip: bool) -> None:
+    """Nothing; a layer and all inside it have the values of their groups."""
+    own = layer._own_weights()
+    values = _datasets(group)
+    if own or values:
+        _assign(layer, own, values, skip)
+    for child, inner in _children(layer, group):
+        if inner is not None:
+            load_tree(child, inner, skip)
+        elif child.weights and not skip:
+            raise ValueError(
+                f"load_weights: the file has no values for {child.name} ({type(child).__name__}) of {layer.name}; "
+                f"it has {sorted(group)}"
+            )
+
+
+def _children(layer: Any, group: Any) -> list[tuple[Any, Any]]:
+    """The layers inside a layer, each with its group."""
+    layer._track_lists()
+    listed = {id(each): name for name, value in layer._lists.items() for each in _items(value)}
+    rows = _listed_groups(layer, group)
+    found = []
+    for name, child in layer.named_children():
+        if not isinstance(child, Weights):
+            continue
+        if id(child) in listed and listed[id(child)] in group:
+            name_in_list = _row_names(_items(layer._lists[listed[id(child)]])).get(id(child), "")
+            inner = group[listed[id(child)]].get(name_in_list)
+        else:
+            inner = next((group[key] for key in (name, f"_{name}", name.lstrip("_")) if key in group), None)
+        if inner is None or not _holds(inner):
+            inner = rows.get(id(child), inner)
+        found.append((child, inner))
+    return found
+
+
+def _listed_groups(layer: Any, group: Any) -> dict[int, Any]:
+    """The groups under `layers`, which Keras names after classes in the order of the model's layers."""
+    if "layers" not in group or not hasattr(layer, "layers"):
+        return {}
+    start = getattr(layer, "_start", None)
+    names = _row_names([*([start] if start is not None else []), *layer.layers])
+    return {key: group["layers"][name] for key, name in names.items() if name in group["layers"]}
+
+
+def _row_names(layers: Any) -> dict[int, str]:
+    counts: Counter[str] = Counter()
+    names = {}
+    for each in layers:
+        kind = snake_case(type(each).__name__)
+        names[id(each)] = f"{kind}_{counts[kind]}" if counts[kind] else kind
+        counts[kind] += 1
+    return names
+
+
+def _items(value: Any) -> list[Any]:
+    return [each for each in (value.values() if isinstance(value, dict) else value) if isinstance(each, nn.Module)]
+
+
+def _assign(layer: Any, own: list[Any], values: list[Any], skip: bool) -> None:
+    fits = len(own) == len(values) and all(tuple(a.shape) == tuple(b.shape) for a, b in zip(own, values))
+    if not fits:
+        if skip:
+            return
+        raise ValueError(
+            f"load_weights: {layer.name} ({type(layer).__name__}) has weights of shapes "
+            f"{[tuple(w.shape) for w in own]}, but the "
+            f"file has {[tuple(v.shape) for v in values]}; make the model as it was when it was saved, or give "
+            "skip_mismatch=True"
+        )
+    for weight, value in zip(own, values, strict=True):
+        assign(weight, value)
+
+
+def load_named(model: Any, group: Any, skip: bool) -> None:
+    """Nothing; the layers of the model have the values that the file keeps under their names."""
+    for layer in model.layers:
+        if isinstance(layer, InputLayer) or not layer.weights:
+            continue
+        if layer.name not in group:
+            if skip:
+                continue
+            raise ValueError(f"load_weights: the file has no layer {layer.name!r}; it has {sorted(group)}")
+        inner = group[layer.name]
+        names = [name if isinstance(name, str) else name.decode() for name in inner.attrs["weight_names"]]
+        _assign(layer, _older_order(layer), [inner[name][()] for name in names], skip)
+
+
+def _older_order(layer: Any) -> list[Any]:
+    """The order of weights in older files: all trainable ones of a layer, then the others."""
+    return [*layer.trainable_weights, *layer.non_trainable_weights]

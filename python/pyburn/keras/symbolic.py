@@ -1,0 +1,118 @@
+"""Tensors without values: what `Input` gives, and what layers make of it before there is data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pyburn._core import Tensor
+from pyburn.keras import config as settings
+from pyburn.keras._naming import unique_name
+
+__all__ = ["KerasTensor", "Node", "is_keras_tensor"]
+
+
+class KerasTensor:
+    """A shape, a dtype, and the layer's call that it comes from; sizes that are not known yet are None.
+
+    Example:
+        >>> from pyburn.keras import Input
+        >>> Input((4,)).shape
+        (None, 4)
+    """
+
+    def __init__(self, shape: Sequence[int | None], dtype: Any = "float32", name: str | None = None) -> None:
+        self.shape = tuple(shape)
+        self.dtype = settings.dtype_name(dtype)
+        self.name = name or unique_name("keras_tensor")
+        self.node: Node | None = None
+        self.index = 0
+        self.mask: KerasTensor | None = None
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, name={self.name}>"
+
+    def __call_module__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from pyburn.keras.layer import Layer
+        from pyburn.keras.layers.core import as_layer
+
+        return NotImplemented if isinstance(module, Layer) else as_layer(module)(*args, **kwargs)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a KerasTensor has no value yet: Python cannot branch on it; put the branch into a Layer's call"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("a KerasTensor cannot be iterated; index it, or use keras.ops.unstack inside a Layer")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError("a KerasTensor has no value yet: give functions of keras.ops or layers, not numpy's functions")
+
+
+class Node:
+    """One call of one layer on symbolic tensors."""
+
+    def __init__(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any) -> None:
+        self.layer, self.args, self.kwargs, self.outputs = layer, args, kwargs, outputs
+        self.inputs: list[KerasTensor] = [
+            each for each in flatten((args, kwargs)) if isinstance(each, KerasTensor) and each.node is not self
+        ]
+        self.number = len(layer._nodes)
+        layer._nodes.append(self)
+        for index, tensor in enumerate(flatten(outputs)):
+            tensor.node, tensor.index = self, index
+
+
+def is_keras_tensor(x: Any) -> bool:
+    """Whether `x` is a symbolic tensor."""
+    return isinstance(x, KerasTensor)
+
+
+def flatten(tree: Any) -> list[Any]:
+    """The leaves of nested lists, tuples and dictionaries; dictionaries in the order of their keys."""
+    if isinstance(tree, (list, tuple)):
+        return [leaf for each in tree for leaf in flatten(each)]
+    if isinstance(tree, dict):
+        return [leaf for key in sorted(tree, key=str) for leaf in flatten(tree[key])]
+    return [tree]
+
+
+def map_structure(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The same nest with `function` of each leaf."""
+    if isinstance(tree, list):
+        return [map_structure(function, each) for each in tree]
+    if isinstance(tree, tuple):
+        made = [map_structure(function, each) for each in tree]
+        return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
+    if isinstance(tree, dict):
+        return {key: map_structure(function, value) for key, value in tree.items()}
+    return function(tree)
+
+
+def any_symbolic(*trees: Any) -> bool:
+    """Whether a leaf is a symbolic tensor."""
+    return any(isinstance(leaf, KerasTensor) for leaf in flatten(trees))
+
+
+def shape_of(value: Any) -> Any:
+    """The shape of a tensor, real or symbolic, or the shapes of a nest of them; None for what has none."""
+    if isinstance(value, KerasTensor):
+        return value.shape
+    if isinstance(value, Tensor) or hasattr(value, "shape"):
+        return tuple(value.shape)
+    if isinstance(value, (list, tuple)):
+        return [shape_of(each) for each in value]
+    if isinstance(value, dict):
+        return {key: shape_of(each) for key, each in value.items()}
+    return None
+
+
+def is_shape(value: Any) -> bool:
+    """Whether `value` is one shape rather than a nest of them."""
+    return isinstance(value, (tuple, list)) and all(each is None or isinstance(each, int) for each in value)

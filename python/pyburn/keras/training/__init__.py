@@ -1,0 +1,1 @@
+"""What `compile`, `fit`, `evaluate` and `predict` do, on top of `pyburn.train`."""
