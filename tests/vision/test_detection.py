@@ -104,6 +104,20 @@ def test_gradient_of_the_features():
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["roi_pool", "ps_roi_pool", "ps_roi_align"])
+def test_gradients_of_the_registered_pools(name):
+    register()
+    rng = np.random.default_rng(0)
+    x = pyburn.tensor(rng.normal(size=(2, 8, 6, 7))).requires_grad_()
+    rois = pyburn.tensor(np.concatenate([[[0], [1], [1]], boxes(3, 6).astype(np.float64)], 1))
+    options = (1.0, 2, 2, 2) if name == "ps_roi_align" else (1.0, 2, 2)
+    y, memory = getattr(pyburn.ops.torchvision, name)(x, rois, *options)
+    assert memory.dtype == pyburn.int32 and memory.shape == y.shape
+    (expected,) = pyburn.autograd.grad(y, x, y.detach())
+    found = getattr(pyburn.ops.torchvision, f"_{name}_backward")(y.detach(), rois, memory, *options, *x.shape)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+
+
 def test_boxes_of_no_image_and_no_boxes():
     assert roi_align(pyburn.ones(1, 2, 4, 4), pyburn.zeros(0, 5), 1.0, 2, 3, 2, True).shape == (0, 2, 2, 3)
     register()
@@ -118,7 +132,7 @@ def test_the_library_of_torchvision_is_replaced_and_others_are_not():
     pyburn.ops.load_library("/somewhere/torchvision/_C.so")
     kept = pyburn.ops.torchvision.nms(pyburn.tensor([[0.0, 0, 1, 1]]), pyburn.ones(1), 0.5)
     assert kept.tolist() == [0] and pyburn.ops.torchvision._cuda_version() == -1
-    with pytest.raises(NotImplementedError, match="roi_pool"):
-        pyburn.ops.torchvision.roi_pool(pyburn.ones(1, 1, 2, 2), pyburn.zeros(1, 5), 1.0, 1, 1)
+    with pytest.raises(NotImplementedError, match="box_iou_rotated"):
+        pyburn.ops.torchvision.box_iou_rotated(pyburn.zeros(1, 5), pyburn.zeros(1, 5))
     with pytest.raises(OSError, match="Could not load"):
         pyburn.ops.load_library("/somewhere/torchvision/image.so")

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 # The modules below this one; one line each, sorted.
 _MODULES = (
     "datasets",
+    "io",
+    "ops",
     "transforms",
     "tv_tensors",
+    "utils",
 )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, int64
 from pyburn.autograd import enable_grad, grad
 from pyburn.library import Library
 from pyburn.vision.deformable import deform_conv2d, deform_conv2d_backward
 from pyburn.vision.detection import nms, roi_align
+from pyburn.vision.ops.pooling import pooled_with_places, ps_aligned_with_channels, ps_pooled_with_channels
 
 __all__ = ["register"]
 
@@ -64,13 +65,47 @@ def _roi_align_backward(
     return found
 
 
+def _gradient(pool: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient of a pooling's input, from the arguments torchvision gives: what was remembered is not needed."""
+
+    def kernel(gradient: Tensor, rois: Tensor, memory: Tensor, *numbers: Any) -> Tensor:
+        *options, batch_size, channels, height, width = numbers
+        with enable_grad():
+            x = gradient.new_zeros(batch_size, channels, height, width).requires_grad_()
+            y = pool(x, rois, *options)[0]
+        if not y.requires_grad:
+            return x.detach()
+        found: Tensor = grad(y, x, gradient)[0]
+        return found
+
+    return kernel
+
+
+def _roi_pool_backward(gradient: Tensor, rois: Tensor, argmax: Tensor, *numbers: Any) -> Tensor:
+    batch_size, channels, height, width = numbers[-4:]
+    x = gradient.new_zeros(batch_size, channels, height * width)
+    places = argmax.to(int64)
+    values = (gradient * (places >= 0)).flatten(2)
+    for image in range(batch_size):
+        mine = (rois[:, 0].to(int64) == image).nonzero().flatten()
+        for k in mine.tolist():
+            x[image] = x[image].scatter_add(1, places[k].clamp(min=0).flatten(1), values[k])
+    return x.reshape(batch_size, channels, height, width)
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {
     "_cuda_version": lambda: -1,
     "_deform_conv2d_backward": deform_conv2d_backward,
+    "_ps_roi_align_backward": _gradient(ps_aligned_with_channels),
+    "_ps_roi_pool_backward": _gradient(ps_pooled_with_channels),
     "_roi_align_backward": _roi_align_backward,
+    "_roi_pool_backward": _roi_pool_backward,
     "deform_conv2d": deform_conv2d,
     "nms": nms,
+    "ps_roi_align": ps_aligned_with_channels,
+    "ps_roi_pool": ps_pooled_with_channels,
     "roi_align": roi_align,
+    "roi_pool": pooled_with_places,
 }
 
 
