@@ -212,8 +212,13 @@ def operator(op: Any) -> OpOverload:
     return packet._overloads["default"] if not overload else operator(getattr(packet, overload))
 
 
-# Compiled libraries whose operators pyburn has itself: the package, the start of the file's name, and where they are.
-_REPLACED = {("torchvision", "_C"): "pyburn.vision.operators"}
+# Compiled libraries whose operators pyburn has itself: the folder and the start of the file's name, and where they are.
+_REPLACED = {
+    ("torchvision", "_C"): "pyburn.vision.operators",
+    ("torchaudio/lib", "_torchaudio"): "pyburn.compat.torchaudio",
+    ("torchaudio/lib", "libtorchaudio"): "pyburn.compat.torchaudio",
+}
+_registered: set[str] = set()
 
 
 def load_library(path: Any) -> None:
@@ -222,10 +227,12 @@ def load_library(path: Any) -> None:
     Raises:
         OSError: If pyburn has them not, as in torch where a library cannot be loaded.
     """
-    package, file = os.path.split(os.fspath(path))
+    folder, file = os.path.split(os.fspath(path))
     for (name, start), module in _REPLACED.items():
-        if os.path.basename(package) == name and file.startswith(start):
-            importlib.import_module(module).register()
+        if f"/{folder.replace(os.sep, '/')}".endswith(f"/{name}") and file.startswith(start):
+            if module not in _registered:
+                _registered.add(module)
+                importlib.import_module(module).register()
             loaded_libraries.add(os.path.realpath(path))
             return
     raise OSError(
