@@ -30,6 +30,7 @@ class Pair:
     def __init__(self, theirs, ours, name, quiet=False):
         self.theirs, self.ours, self.name = theirs, ours, name
         self.quiet = quiet
+        self.cut = False
 
     @property
     def detached(self):
@@ -141,6 +142,9 @@ class ViewsAndWrites(RuleBasedStateMachine):
         text, fn = data.draw(views(pair.shape))
         no_grad = data.draw(st.integers(0, 9)) == 0
         note(f"{pair.name}: {text}{' under no_grad' if no_grad else ''}")
+        view, _ = attempt(lambda _: fn(torch, pair.theirs), torch)
+        if view is not None and view.dim() > 8:  # more than pyburn's tensors have
+            return
         made = pair.call(quiet(fn) if no_grad else fn)
         if made is not None:
             assert tuple(made[0].shape) == tuple(made[1].shape)
@@ -174,6 +178,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         if pair.theirs._is_view() and pair.detached:
             return
         note(f"{pair.name}.detach_()")
+        pair.cut = True
         pair.call(lambda _, x: x.detach_() is None)
         self.agree()
 
@@ -234,7 +239,8 @@ class ViewsAndWrites(RuleBasedStateMachine):
     @rule(data=st.data(), flag=st.booleans())
     def require(self, data, flag):
         pair = self.target(data)
-        if pair.detached:
+        if pair.detached or pair.cut:
+            # Whether older views of it count again depends in torch on who read their requires_grad meanwhile.
             return
         note(f"{pair.name}.requires_grad_({flag})")
         pair.call(lambda _, x: x.requires_grad_(flag))

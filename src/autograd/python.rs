@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use super::engine::{self, Request};
-use super::node::{Body, Edge, Grads, HOOK_ID, Node, Record, SavedState};
+use super::node::{Body, Edge, Grads, HOOK_ID, Node, Output, Record, SavedState};
 use super::saved::{self, Saved};
 use super::{ANOMALY, GRAD_MODE, INFERENCE, refusal};
 use crate::error::{self, Error, Result};
@@ -511,8 +511,13 @@ fn root(index: usize, target: &Target, grad: Option<Tensor>) -> Result<(Edge, Te
     let Some(edge) = target.edge() else {
         return error::runtime(format!("element {index} of tensors does not require grad and does not have a grad_fn"));
     };
-    let Some(output) = edge.node.outputs.get(edge.index).cloned() else {
-        return error::runtime(format!("element {index} of tensors is no output of {}", edge.node.name));
+    let output = match target {
+        // Not what its node recorded: a leaf may have changed its shape since (unsqueeze_).
+        Target::Tensor(tensor) => Output::of(tensor),
+        Target::Edge(..) => match edge.node.outputs.get(edge.index) {
+            Some(output) => output.clone(),
+            None => return error::runtime(format!("element {index} of tensors is no output of {}", edge.node.name)),
+        },
     };
     let grad = match grad {
         Some(grad) if grad.shape() != output.shape => {

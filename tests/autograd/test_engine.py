@@ -138,3 +138,13 @@ def test_a_hundred_thousand_operations_deep():
     y.sum().backward()
     assert x.grad.item() == 1
     del y
+
+
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_a_leaf_that_changed_its_shape_is_still_an_end(lib):
+    x = lib.tensor([2.0], requires_grad=True)
+    view = x.as_strided([1], [1])
+    x.detach_().unsqueeze_(0).requires_grad_()
+    (grad,) = lib.autograd.grad(x, x, lib.ones(1, 1))
+    assert view.requires_grad
+    assert grad.sum() == 1

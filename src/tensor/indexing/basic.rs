@@ -52,20 +52,23 @@ pub fn apply(x: &Tensor, items: Vec<Item>) -> Result<(Tensor, Indices)> {
                 origin += 1;
             }
             Item::Ellipsis => {
-                let span = (rank - used).min(view.rank().saturating_sub(dim));
-                dim += span;
-                origin += span;
+                // A second ellipsis stands for as many dimensions again, as in torch: what follows it has no place.
+                dim += rank - used;
+                origin += rank - used;
             }
             Item::NewAxis => {
+                need_place(&view, dim)?;
                 view = movement::unsqueeze(&view, dim)?;
                 dim += 1;
             }
             Item::Flag(flag) => {
+                need_place(&view, dim)?;
                 view = movement::unsqueeze(&view, dim)?;
                 record(&mut indices, dim, flag_index(flag, x)?);
                 dim += 1;
             }
             Item::Tensor(tensor) if tensor.rank() == 0 && is_mask(&tensor) => {
+                need_place(&view, dim)?;
                 view = movement::unsqueeze(&view, dim)?;
                 let flag = rows::integers(&tensor)?.first().is_some_and(|&value| value != 0);
                 record(&mut indices, dim, flag_index(flag, x)?);
@@ -78,6 +81,7 @@ pub fn apply(x: &Tensor, items: Vec<Item>) -> Result<(Tensor, Indices)> {
             }
             Item::Tensor(tensor) => {
                 let span = if is_mask(&tensor) { tensor.rank() } else { 1 };
+                need_dim(&view, dim + span - 1)?;
                 record(&mut indices, dim, tensor);
                 // A mask stands for as many dimensions as it has, but is one entry of the list.
                 indices.extend(std::iter::repeat_n(None, span - 1).map(|none: Option<Tensor>| none));
@@ -99,6 +103,15 @@ fn need_dim(x: &Tensor, dim: usize) -> Result<()> {
         return Ok(());
     }
     error::index(format!("too many indices for tensor of dimension {}", x.rank()))
+}
+
+/// A new dimension may also stand behind the last one.
+fn need_place(x: &Tensor, dim: usize) -> Result<()> {
+    if dim <= x.rank() {
+        return Ok(());
+    }
+    let rank = x.rank() as isize;
+    error::index(format!("Dimension out of range (expected to be in range of [{}, {rank}], but got {dim})", -rank - 1))
 }
 
 fn select(x: &Tensor, dim: usize, index: i64, origin: usize) -> Result<Tensor> {
