@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from pyburn._core import Tensor
 from pyburn.nn import functional as F
@@ -15,8 +15,8 @@ from pyburn.ops import empty
 
 Size = int | Sequence[int]
 _MODES = ("zeros", "reflect", "replicate", "circular")
-_CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-_CONV_TRANSPOSE = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+_CONV = ("", "conv1d", "conv2d", "conv3d")
+_CONV_TRANSPOSE = ("", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 
 def _tuple(value: Size, n: int) -> tuple[int, ...]:
@@ -163,7 +163,9 @@ class _Conv(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        return _CONV[self._dims](input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        convolve = getattr(F, _CONV[self._dims])
+        result: Tensor = convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return result
 
     def forward(self, input: Tensor) -> Tensor:
         """The convolved input: (N, out_channels, ...) or, without a batch, (out_channels, ...)."""
@@ -287,16 +289,17 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """The upsampled input, of the spatial size `output_size` where several are possible."""
-        return _CONV_TRANSPOSE[self._dims](
+        result: Tensor = getattr(F, _CONV_TRANSPOSE[self._dims])(
             input,
             self.weight,
             self.bias,
             self.stride,
-            cast("tuple[int, ...]", self.padding),  # only the forward convolutions take "same" and "valid"
+            self.padding,
             self._output_padding(input, output_size),
             self.groups,
             self.dilation,
         )
+        return result
 
 
 class ConvTranspose1d(_ConvTransposeNd):

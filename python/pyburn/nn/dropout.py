@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyburn._core import Tensor
 from pyburn.nn import functional as F
 from pyburn.nn.module import Module
 
 
 class _DropoutNd(Module):
-    """What the dropout layers share; `_drop` is the function they call."""
+    """What the dropout layers share; `_drop` names the function they call."""
 
-    _drop: Any
+    _drop: str
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -23,7 +21,7 @@ class _DropoutNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, in training with a part of it dropped."""
-        result: Tensor = type(self)._drop(input, self.p, self.training, self.inplace)
+        result: Tensor = getattr(F, self._drop)(input, self.p, self.training, self.inplace)
         return result
 
     def extra_repr(self) -> str:
@@ -44,7 +42,7 @@ class Dropout(_DropoutNd):
         2.0
     """
 
-    _drop = staticmethod(F.dropout)
+    _drop = "dropout"
 
 
 class Dropout1d(_DropoutNd):
@@ -60,7 +58,7 @@ class Dropout1d(_DropoutNd):
         6.0
     """
 
-    _drop = staticmethod(F.dropout1d)
+    _drop = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
@@ -76,7 +74,7 @@ class Dropout2d(_DropoutNd):
         18.0
     """
 
-    _drop = staticmethod(F.dropout2d)
+    _drop = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
@@ -92,7 +90,7 @@ class Dropout3d(_DropoutNd):
         54.0
     """
 
-    _drop = staticmethod(F.dropout3d)
+    _drop = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
@@ -108,7 +106,7 @@ class AlphaDropout(_DropoutNd):
         2.0
     """
 
-    _drop = staticmethod(F.alpha_dropout)
+    _drop = "alpha_dropout"
 
 
 class FeatureAlphaDropout(_DropoutNd):
@@ -124,4 +122,4 @@ class FeatureAlphaDropout(_DropoutNd):
         2.0
     """
 
-    _drop = staticmethod(F.feature_alpha_dropout)
+    _drop = "feature_alpha_dropout"

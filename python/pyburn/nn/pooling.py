@@ -15,7 +15,7 @@ Size = int | Sequence[int]
 class _MaxPoolNd(Module):
     """The largest value of each window."""
 
-    _pool: Any
+    _pool: str
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class _MaxPoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         """The pooled input, and the places of the maxima when `return_indices`."""
-        return type(self)._pool(
+        return getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.stride,
@@ -71,7 +71,7 @@ class MaxPool1d(_MaxPoolNd):
         tensor([[3., 2.]])
     """
 
-    _pool = staticmethod(F.max_pool1d)
+    _pool = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -83,7 +83,7 @@ class MaxPool2d(_MaxPoolNd):
         (1, 3, 4, 4)
     """
 
-    _pool = staticmethod(F.max_pool2d)
+    _pool = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -95,13 +95,13 @@ class MaxPool3d(_MaxPoolNd):
         (1, 3, 2, 2, 2)
     """
 
-    _pool = staticmethod(F.max_pool3d)
+    _pool = "max_pool3d"
 
 
 class _MaxUnpoolNd(Module):
     """Puts the values that maximum pooling kept back to their places."""
 
-    _unpool: Any
+    _unpool: str
     _dims: int
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
@@ -115,7 +115,9 @@ class _MaxUnpoolNd(Module):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """Zeros, with `input` at the places `indices`."""
-        result: Tensor = type(self)._unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        result: Tensor = getattr(F, self._unpool)(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
         return result
 
     def extra_repr(self) -> str:
@@ -139,7 +141,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
         tensor([[[0., 2., 4., 0.]]])
     """
 
-    _unpool = staticmethod(F.max_unpool1d)
+    _unpool = "max_unpool1d"
     _dims = 1
 
 
@@ -153,7 +155,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
                   [0., 0.]]]])
     """
 
-    _unpool = staticmethod(F.max_unpool2d)
+    _unpool = "max_unpool2d"
     _dims = 2
 
 
@@ -166,7 +168,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
         tensor(1.)
     """
 
-    _unpool = staticmethod(F.max_unpool3d)
+    _unpool = "max_unpool3d"
     _dims = 3
 
 
@@ -225,7 +227,7 @@ def _single(value: Size) -> tuple[int, ...]:
 class _AvgPool(_AvgPoolNd):
     """The mean of each window of two or three dimensions."""
 
-    _pool: Any
+    _pool: str
 
     def __init__(
         self,
@@ -246,7 +248,7 @@ class _AvgPool(_AvgPoolNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """The pooled input."""
-        result: Tensor = type(self)._pool(
+        result: Tensor = getattr(F, self._pool)(
             input,
             self.kernel_size,
             self.stride,
@@ -269,7 +271,7 @@ class AvgPool2d(_AvgPool):
         (1, 3, 4, 4)
     """
 
-    _pool = staticmethod(F.avg_pool2d)
+    _pool = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPool):
@@ -281,13 +283,13 @@ class AvgPool3d(_AvgPool):
         (1, 3, 2, 2, 2)
     """
 
-    _pool = staticmethod(F.avg_pool3d)
+    _pool = "avg_pool3d"
 
 
 class _LPPoolNd(Module):
     """A power average of each window."""
 
-    _pool: Any
+    _pool: str
 
     def __init__(
         self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
@@ -300,7 +302,9 @@ class _LPPoolNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The pooled input."""
-        result: Tensor = type(self)._pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        result: Tensor = getattr(F, self._pool)(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
         return result
 
     def extra_repr(self) -> str:
@@ -320,7 +324,7 @@ class LPPool1d(_LPPoolNd):
         tensor([[[5.]]])
     """
 
-    _pool = staticmethod(F.lp_pool1d)
+    _pool = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
@@ -332,7 +336,7 @@ class LPPool2d(_LPPoolNd):
         tensor([[[[2.]]]])
     """
 
-    _pool = staticmethod(F.lp_pool2d)
+    _pool = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
@@ -344,13 +348,13 @@ class LPPool3d(_LPPoolNd):
         8.0
     """
 
-    _pool = staticmethod(F.lp_pool3d)
+    _pool = "lp_pool3d"
 
 
 class _AdaptivePool(Module):
     """Pooling to a given output size."""
 
-    _pool: Any
+    _pool: str
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -358,7 +362,7 @@ class _AdaptivePool(Module):
 
     def forward(self, input: Tensor) -> Any:
         """The pooled input, of the spatial size `output_size`."""
-        return type(self)._pool(input, self.output_size)
+        return getattr(F, self._pool)(input, self.output_size)
 
     def extra_repr(self) -> str:
         """The output's size."""
@@ -378,7 +382,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
         tensor([[[2.]]])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool1d)
+    _pool = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -390,7 +394,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         (2, 3, 1, 5)
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool2d)
+    _pool = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -402,7 +406,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         (2, 3, 1, 1, 1)
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool3d)
+    _pool = "adaptive_avg_pool3d"
 
 
 class _AdaptiveMaxPoolNd(_AdaptivePool):
@@ -414,7 +418,7 @@ class _AdaptiveMaxPoolNd(_AdaptivePool):
 
     def forward(self, input: Tensor) -> Any:
         """The pooled input, and the places of the maxima when `return_indices`."""
-        return type(self)._pool(input, self.output_size, self.return_indices)
+        return getattr(F, self._pool)(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -426,7 +430,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
         tensor([[[3.]]])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool1d)
+    _pool = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -438,7 +442,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         (2, 3, 1, 5)
     """
 
-    _pool = staticmethod(F.adaptive_max_pool2d)
+    _pool = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -450,4 +454,4 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         (2, 3, 1, 1, 1)
     """
 
-    _pool = staticmethod(F.adaptive_max_pool3d)
+    _pool = "adaptive_max_pool3d"
