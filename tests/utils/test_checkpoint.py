@@ -92,6 +92,33 @@ def test_checkpoints_nest():
     assert gradcheck(lambda x: checkpoint(outer, x, use_reentrant=False), (x,))
 
 
+def test_arguments_made_of_each_other_count_once():
+    """The second argument is made of the first, and both of the part's own weight."""
+
+    def value(x, weight, checkpointed):
+        def part(a, b, *, c):
+            return a * b.cos() + weight * c
+
+        a = x * weight
+        b = a.exp()
+        run = checkpoint if checkpointed else lambda function, *args, use_reentrant, **kw: function(*args, **kw)
+        return run(part, a, b, c=a + b, use_reentrant=False).sum()
+
+    x, weight = (pyburn.randn(3, dtype=pyburn.float64, requires_grad=True) for _ in range(2))
+    for found, expected in zip(
+        grad(value(x, weight, True), (x, weight)), grad(value(x, weight, False), (x, weight)), strict=True
+    ):
+        assert pyburn.allclose(found, expected)
+    assert gradgradcheck(lambda x, weight: value(x, weight, True), (x, weight))
+
+
+def test_an_argument_that_the_part_also_knows_by_itself():
+    x = pyburn.tensor([2.0, 3.0], requires_grad=True)
+    y = x * 1
+    checkpoint(lambda a: (a * y * x).sum(), y, use_reentrant=False).backward()
+    assert x.grad.tolist() == [12.0, 27.0]
+
+
 def test_structures_and_keywords_pass_through():
     def part(a, *, options):
         return {"list": [a * options["b"], a.detach() > 0, "text"], "tuple": (options["b"].exp(), a)}

@@ -126,10 +126,45 @@ class _Part:
         with self.first:
             return self.function(*self.args, **self.kwargs)
 
-    def repeat(self, *args: Any) -> Any:
+    def repeat(self, args: Any, kwargs: Any) -> Any:
         """What the call gives when made again with the same values, recorded."""
         with enable_grad(), _random_state(self.state), self.again:
-            return self.function(*args, **self.kwargs)
+            return self.function(*args, **kwargs)
+
+
+class _Door(Function):
+    """An argument as the second run sees it: while the door is closed, no gradient leaves the part through it.
+
+    Arguments may have been computed from each other or from the part's own weights; without doors what they owe to
+    each other outside would be counted inside as well.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, closed: list[bool], value: Tensor) -> Tensor:
+        ctx.closed = closed
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return None, None if ctx.closed[0] else grad
+
+
+class _End:
+    """While it is there, a tensor's gradient is kept here and goes no further back."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.gradient: Tensor | None = None
+        self.handle = tensor.register_hook(self.keep)
+
+    def keep(self, gradient: Tensor) -> Tensor:
+        self.gradient = gradient
+        return ops.zeros_like(gradient)
+
+    def remove(self) -> Tensor | None:
+        """The gradient that arrived."""
+        self.handle.remove()
+        return self.gradient
 
 
 class _Recompute(Function):
@@ -150,7 +185,11 @@ class _Recompute(Function):
     def backward(ctx: Any, *grads: Tensor | None) -> Any:
         _ = ctx.saved_tensors
         create_graph = is_grad_enabled()
-        outputs = _recorded(ctx.part.repeat(*ctx.part.args))
+        part, closed = ctx.part, [False]
+        with enable_grad():
+            doors = {id(each): _Door.apply(closed, each) for each in _recorded((part.args, part.kwargs))}
+        args, kwargs = _mapped((part.args, part.kwargs), lambda tensor: doors.get(id(tensor), tensor))
+        outputs = _recorded(part.repeat(args, kwargs))
         found = [(tuple(output.shape), output.dtype) for output in outputs]
         if len(outputs) != len(grads) or ctx.expected not in (None, found):
             raise CheckpointError(
@@ -158,15 +197,33 @@ class _Recompute(Function):
                 "must not depend on anything that changes between the two."
             )
         used = [(output, grad) for output, grad in zip(outputs, grads) if grad is not None]
-        wanted = [index for index, needed in enumerate(ctx.needs_input_grad[3:]) if needed]
-        results: list[Tensor | None] = [None] * len(ctx.inputs)
-        if used and wanted:
-            inputs = [ctx.inputs[index] for index in wanted]
-            starts, seeds = zip(*used)
-            gradients = grad(starts, inputs, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True)
-            for index, gradient in zip(wanted, gradients):
-                results[index] = gradient
-        return (None, None, None, *results)
+        wanted = [each for each, needed in zip(ctx.inputs, ctx.needs_input_grad[3:], strict=True) if needed]
+        gradients = _gradients(used, wanted, doors, closed, create_graph) if used and wanted else {}
+        return (None, None, None, *(gradients.get(id(each)) for each in ctx.inputs))
+
+
+def _gradients(
+    used: list[tuple[Tensor, Tensor]],
+    wanted: list[Tensor],
+    doors: dict[int, Tensor],
+    closed: list[bool],
+    create_graph: bool,
+) -> dict[int, Tensor | None]:
+    """What the part contributes to the gradient of each input, by the input's id."""
+    behind = [each for each in wanted if id(each) in doors]
+    sources = [*(doors[id(each)] for each in behind), *wanted]
+    outputs, seeds = zip(*used)
+    # An argument that the part also reaches by itself has a share beside that of its door, and it ends there too.
+    ends = {id(each): _End(each) for each in behind if each.grad_fn is not None}
+    closed[0] = True
+    shares = grad(outputs, sources, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True)
+    closed[0] = False
+    found: dict[int, Tensor | None] = {id(each): share for each, share in zip(behind, shares)}
+    for each, share in zip(wanted, shares[len(behind) :], strict=True):
+        own = ends[id(each)].remove() if id(each) in ends else share
+        before = found.get(id(each))
+        found[id(each)] = own if before is None else before if own is None else before + own
+    return found
 
 
 def _without_reentry(part: _Part, check: bool) -> Any:
@@ -201,7 +258,7 @@ class _Reenter(Function):
         saved = iter(ctx.saved_tensors)
         args = [next(saved) if isinstance(arg, Tensor) else arg for arg in ctx.part.args]
         fresh = [arg.detach().requires_grad_(arg.requires_grad) if isinstance(arg, Tensor) else arg for arg in args]
-        outputs = ctx.part.repeat(*fresh)
+        outputs = ctx.part.repeat(fresh, ctx.part.kwargs)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         used = [(out, grad) for out, grad in zip(outputs, grads) if isinstance(out, Tensor) and out.requires_grad]
         if not used:
