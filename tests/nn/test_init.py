@@ -64,3 +64,8 @@ def test_mistakes_are_named():
 def test_older_names_warn():
     with pytest.warns(FutureWarning, match="deprecated in favor of `nn.init.constant_`"):
         assert pyburn.nn.init.constant(pyburn.empty(1), 2.0).item() == 2.0
+
+
+def test_values_that_are_not_there_are_not_drawn():
+    weight = pyburn.empty(4, 3, device="meta")
+    assert pyburn.nn.init.trunc_normal_(weight) is weight

@@ -113,6 +113,8 @@ def trunc_normal_(
         density = (((values - mean) / std).square() - peak) * -0.5
         return values, empty_like(values).uniform_(generator=generator).log() > density
 
+    if tensor.device.type == "meta":
+        return tensor
     with no_grad():
         # Numbers are drawn in an order that depends on the strides: first into `tensor` itself, as torch does.
         result, refused = draw(tensor.detach())
