@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyburn.vision import datasets as datasets
+    from pyburn.vision import models as models
     from pyburn.vision import transforms as transforms
     from pyburn.vision import tv_tensors as tv_tensors
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _MODULES = (
     "datasets",
     "io",
+    "models",
     "ops",
     "transforms",
     "tv_tensors",
