@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tarfile
+import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -11,7 +13,7 @@ import urllib.request
 from pyburn._files import replacing
 from pyburn._progress import tqdm
 
-__all__ = ["check_integrity", "download_url"]
+__all__ = ["check_integrity", "download_and_extract", "download_url"]
 
 _CHUNK = 1 << 16
 _HASHES = {32: "md5", 40: "sha1", 64: "sha256"}
@@ -99,3 +101,30 @@ def _fetch(url: str, target: str, md5: str | None, progress: bool, timeout: floa
             raise RuntimeError(
                 f"download_url: {url} has the {known} {digest.hexdigest()} but {md5} was expected; nothing was kept."
             )
+
+
+def download_and_extract(url: str, root: str | os.PathLike[str], filename: str, md5: str | None = None) -> None:
+    """Nothing; a tar archive is fetched, and what it holds appears in `root` when all of it is unpacked.
+
+    Args:
+        url: Where it comes from.
+        root: The folder it goes to, made if need be.
+        filename: The archive's name there.
+        md5: Its checksum.
+
+    Raises:
+        RuntimeError: It cannot be fetched, or is no archive that can be unpacked safely.
+    """
+    path = download_url(url, root, filename, md5)
+    folder = os.path.dirname(path)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".unpacked-") as temporary:
+        try:
+            with tarfile.open(path) as archive:
+                # No links out of the folder, no devices, no absolute names.
+                archive.extractall(temporary, filter="data")
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise RuntimeError(f"{path} is no archive that can be unpacked: {error}") from error
+        for name in os.listdir(temporary):
+            target = os.path.join(folder, name)
+            if not os.path.exists(target):
+                os.replace(os.path.join(temporary, name), target)
