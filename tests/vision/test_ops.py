@@ -188,6 +188,25 @@ def test_several_scales(maps):
     assert repr(mine) == repr(other)
 
 
+def test_blocks_of_models():
+    x = torch.rand(2, 4, 6, 6, generator=torch.Generator().manual_seed(0))
+    for name, args in (
+        ("Conv2dNormActivation", (4, 6)),
+        ("SqueezeExcitation", (4, 2)),
+        ("MLP", (6, [5, 3])),
+        ("Permute", ([0, 2, 3, 1],)),
+        ("StochasticDepth", (0.5, "row")),
+    ):
+        mine, other = (kind(*args) for kind in pick(name))
+        mine.load_state_dict({key: from_torch(value) for key, value in other.state_dict().items()})
+        pyburn.manual_seed(1)
+        torch.manual_seed(1)
+        same(mine(from_torch(x)), other(x), atol=1e-5)
+    assert all(hasattr(ours, name) for name in ours.__all__) and "MLP" in ours.__all__
+    with pytest.raises(AttributeError):
+        ours.nothing  # noqa: B018
+
+
 def test_frozen_norm():
     mine, other = ours.FrozenBatchNorm2d(3), theirs.FrozenBatchNorm2d(3)
     trained = torch.nn.BatchNorm2d(3)

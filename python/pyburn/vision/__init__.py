@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyburn.vision import datasets as datasets
+    from pyburn.vision import imaging as imaging
+    from pyburn.vision import io as io
     from pyburn.vision import models as models
+    from pyburn.vision import ops as ops
     from pyburn.vision import transforms as transforms
     from pyburn.vision import tv_tensors as tv_tensors
+    from pyburn.vision import utils as utils
 
 # The modules below this one; one line each, sorted.
 _MODULES = (
     "datasets",
+    "imaging",
     "io",
     "models",
     "ops",

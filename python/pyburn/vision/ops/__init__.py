@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from pyburn.vision.ops.boxes import (
     batched_nms,
     box_area,
@@ -43,7 +45,41 @@ from pyburn.vision.ops.pooling import (
     roi_pool,
 )
 
+if TYPE_CHECKING:
+    from pyburn.vision.models._blocks import (
+        MLP as MLP,
+    )
+    from pyburn.vision.models._blocks import (
+        Conv2dNormActivation as Conv2dNormActivation,
+    )
+    from pyburn.vision.models._blocks import (
+        Permute as Permute,
+    )
+    from pyburn.vision.models._blocks import (
+        SqueezeExcitation as SqueezeExcitation,
+    )
+    from pyburn.vision.models._blocks import (
+        StochasticDepth as StochasticDepth,
+    )
+    from pyburn.vision.models._blocks import (
+        stochastic_depth as stochastic_depth,
+    )
+
+_BLOCKS = ("MLP", "Conv2dNormActivation", "Permute", "SqueezeExcitation", "StochasticDepth", "stochastic_depth")
+
+
+def __getattr__(name: str) -> Any:
+    # The blocks that models are built of stand with the models, which are many: they are loaded when named.
+    if name not in _BLOCKS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pyburn.vision.models import _blocks
+
+    return getattr(_blocks, name)
+
+
 __all__ = [
+    "MLP",
+    "Conv2dNormActivation",
     "DeformConv2d",
     "DropBlock2d",
     "DropBlock3d",
@@ -52,8 +88,11 @@ __all__ = [
     "MultiScaleRoIAlign",
     "PSRoIAlign",
     "PSRoIPool",
+    "Permute",
     "RoIAlign",
     "RoIPool",
+    "SqueezeExcitation",
+    "StochasticDepth",
     "batched_nms",
     "box_area",
     "box_convert",
@@ -76,4 +115,5 @@ __all__ = [
     "roi_align",
     "roi_pool",
     "sigmoid_focal_loss",
+    "stochastic_depth",
 ]
