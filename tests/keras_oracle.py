@@ -12,6 +12,7 @@ os.environ["KERAS_BACKEND"] = "torch"
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import keras
+    from keras.src.backend.common import global_state
 
 import numpy as np
 import pyburn
@@ -20,10 +21,16 @@ from pyburn import keras as ours
 
 # Settings of real Keras's quantized layers and such, which are off by default and are not part of ours.
 IGNORED = {"quantization_config", "lora_rank", "lora_alpha", "renorm", "renorm_clipping", "renorm_momentum"}
-IGNORED |= {"shared_object_id", "zero_output_for_mask", "synchronized", "quantization_mode", "implementation"}
+IGNORED |= {"shared_object_id", "zero_output_for_mask", "synchronized", "quantization_mode", "rms_scaling"}
 
 keras.config.disable_interactive_logging()
 keras.config.disable_traceback_filtering()
+
+
+def forget_names() -> None:
+    """Nothing; both number their layers anew. Keras's own clear_session also collects garbage, which takes long."""
+    global_state.set_global_attribute("object_name_uids", None)
+    ours.utils.clear_session()
 
 
 def plain(config: Any) -> Any:
@@ -97,8 +104,7 @@ def check_layer(
         config: Whether configurations are compared.
         **kwargs: Arguments of the layer by name.
     """
-    keras.utils.clear_session()
-    ours.utils.clear_session()
+    forget_names()
     theirs, mine = getattr(keras.layers, kind)(*args, **kwargs), getattr(ours.layers, kind)(*args, **kwargs)
     return compare(theirs, mine, shape, inputs, training, call or {}, tolerance, gradient, config)
 

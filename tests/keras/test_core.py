@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyburn
 import pytest
-from keras_oracle import array, check_layer, keras
+from keras_oracle import array, check_layer, forget_names, keras
 from pyburn import keras as ours
 from pyburn import nn
 
@@ -77,8 +77,7 @@ def test_layers_print_and_train_by_default():
 
 
 def test_names_are_keras_names():
-    keras.utils.clear_session()
-    ours.utils.clear_session()
+    forget_names()
     names = [(ours.Dense(1).name, keras.layers.Dense(1).name) for _ in range(3)]
     assert all(one == two for one, two in names)
 
