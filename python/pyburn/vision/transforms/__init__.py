@@ -2,6 +2,7 @@
 
 from pyburn.vision.transforms import functional
 from pyburn.vision.transforms.augment import CutMix, MixUp, RandomErasing
+from pyburn.vision.transforms.auto import AugMix, AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide
 from pyburn.vision.transforms.base import Transform
 from pyburn.vision.transforms.color import (
     RGB,
@@ -59,6 +60,9 @@ from pyburn.vision.transforms.misc import (
 
 __all__ = [
     "RGB",
+    "AugMix",
+    "AutoAugment",
+    "AutoAugmentPolicy",
     "CenterCrop",
     "ClampBoundingBoxes",
     "ColorJitter",
@@ -79,6 +83,7 @@ __all__ = [
     "Normalize",
     "PILToTensor",
     "Pad",
+    "RandAugment",
     "RandomAdjustSharpness",
     "RandomAffine",
     "RandomApply",
@@ -112,5 +117,6 @@ __all__ = [
     "ToPureTensor",
     "ToTensor",
     "Transform",
+    "TrivialAugmentWide",
     "functional",
 ]
