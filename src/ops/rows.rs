@@ -87,7 +87,23 @@ pub fn slabs(shape: &[usize], dim: usize, positions: &[i64]) -> Rows {
 
 /// The rows as a tensor of `shape`. `keep` are index tensors whose later modification makes the backward pass wrong.
 pub fn take(name: &'static str, x: &Tensor, rows: &Rows, shape: &[usize], keep: &[&Tensor]) -> Result<Tensor> {
+    take_as(name, x, rows, shape, None, keep)
+}
+
+/// As `take`, with the result in another order in memory than the row-major one.
+pub fn take_as(
+    name: &'static str,
+    x: &Tensor,
+    rows: &Rows,
+    shape: &[usize],
+    strides: Option<&[usize]>,
+    keep: &[&Tensor],
+) -> Result<Tensor> {
     let out = take_raw(x, rows, shape)?;
+    let out = match strides {
+        Some(strides) => out.copied_as(strides)?,
+        None => out,
+    };
     if let Some(mut record) = Record::new(name, &[x]) {
         for index in keep {
             record = record.save(index);

@@ -14,6 +14,56 @@ pub struct Geometry {
     pub offset: usize,
 }
 
+/// The strides of a result that torch's loop over these operands allocates; None for the row-major ones.
+///
+/// Dimensions are sorted by the steps of the first operand that has one in both of two, the smallest innermost.
+pub fn loop_strides(shape: &[usize], operands: &[Dims]) -> Option<Dims> {
+    let rank = shape.len();
+    let at = |values: &[usize], dim: usize| values.get(dim).copied().unwrap_or(0);
+    // Whether `inner` must stand outside of `outer`: Some(true) to swap, None for doubt.
+    let swapped = |inner: usize, outer: usize| -> Option<bool> {
+        for strides in operands {
+            let (one, other) = (at(strides, inner), at(strides, outer));
+            if one == 0 || other == 0 {
+                continue;
+            }
+            if one != other {
+                return Some(one > other);
+            }
+            if at(shape, inner) > at(shape, outer) {
+                return Some(true);
+            }
+        }
+        None
+    };
+    let mut order: Dims = (0..rank).rev().collect();
+    for start in 1..rank {
+        let mut place = start;
+        for below in (0..start).rev() {
+            match swapped(at(&order, below), at(&order, place)) {
+                Some(true) => {
+                    order.swap(below, place);
+                    place = below;
+                }
+                Some(false) => break,
+                None => {}
+            }
+        }
+    }
+    if order.iter().enumerate().all(|(place, &dim)| dim == rank - place - 1) {
+        return None;
+    }
+    let mut strides: Dims = shape.iter().map(|_| 1).collect();
+    let mut step = 1;
+    for &dim in &order {
+        if let Some(slot) = strides.get_mut(dim) {
+            *slot = step;
+        }
+        step *= at(shape, dim).max(1);
+    }
+    Some(strides)
+}
+
 /// The highest rank that burn's kernels and our tests cover.
 pub const MAX_RANK: usize = 8;
 

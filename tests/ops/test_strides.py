@@ -57,3 +57,37 @@ def test_results_lie_as_torchs(order: str) -> None:
             if (found != expected) != ((name, order) in UNLIKE):
                 problems.append(f"{name}: torch {expected}, pyburn {found}")
     assert not problems, "\n".join(problems)
+
+
+VIEWS = {
+    "turned": lambda lib: lib.arange(24.0).reshape(6, 4).t(),
+    "permuted": lambda lib: lib.arange(24.0).reshape(4, 3, 2).permute(2, 0, 1),
+    "exchanged": lambda lib: lib.arange(24.0).reshape(4, 3, 2).transpose(0, 1),
+    "last": lambda lib: lib.arange(288.0).reshape(2, 4, 6, 6).contiguous(memory_format=lib.channels_last),
+    "mixed": lambda lib: lib.arange(288.0).reshape(2, 4, 6, 6).permute(3, 1, 0, 2),
+    "stepped": lambda lib: lib.arange(48.0).reshape(8, 6)[::2, 1:5],
+}
+READS = """
+    x[lib.tensor([0, 1])]
+    x[:, lib.tensor([0, 1])]
+    x[..., lib.tensor([1, 0])]
+    x[lib.tensor([0, 1]), ..., lib.tensor([0, 1])]
+    x[lib.tensor([[0], [1]]), lib.tensor([[0, 1]])]
+    x[:, lib.tensor([[0, 1], [1, 0]])]
+    x[lib.tensor([[0, 1], [1, 0]]).t()]
+    x[x > 3]
+    x[lib.tensor([True, False] + [True] * (x.shape[0] - 2))]
+    x.roll(1, 0)
+    x.roll((1, 2), (0, 1))
+    lib.nonzero(x)
+    x.index_fill(0, lib.tensor([0]), 1.0)
+    x.index_put((lib.tensor([0]),), lib.tensor(1.0))
+    lib.nn.functional.pixel_shuffle(x[:, :4], 2) if x.dim() == 4 and x.shape[1] == 4 else x
+"""
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+@pytest.mark.parametrize("code", [line.strip() for line in READS.strip().splitlines()])
+def test_reads_of_views(code: str, view: str) -> None:
+    found, expected = (eval(code, {"lib": lib, "x": VIEWS[view](lib)}) for lib in (pyburn, torch))
+    assert tuple(found.stride()) == expected.stride() and found.tolist() == expected.tolist()

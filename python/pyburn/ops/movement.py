@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pyburn._core import Tensor, int32, int64
+from pyburn._core import Tensor, _stand_for, int32, int64
 from pyburn._core import bool as _bool
 from pyburn._size import Size
+from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import write_out
 
 __all__ = [
@@ -501,7 +502,9 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
         size = input.shape[axis]
         if size:
             out = out._take_dim(axis, [(at - step) % size for at in range(size)])
-    return out.clone() if out is input else out
+    if out is input:
+        return out.clone()
+    return _stand_for(laid_as(out, input), "RollBackward0", (input,))
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
@@ -558,7 +561,7 @@ def repeat(self: Tensor, *args: Any, repeats: Dims | None = None) -> Tensor:
             outer, inner = math.prod(shape[:dim]), math.prod(shape[dim:])
             out = out.reshape(outer, 1, inner).expand(outer, count, inner)
             shape[dim] *= count
-    return out.reshape(shape).contiguous()
+    return _stand_for(out.reshape(shape).contiguous(), "RepeatBackward0", (self,))
 
 
 def tile(input: Tensor, *args: Any, dims: Dims | None = None) -> Tensor:

@@ -10,7 +10,7 @@ use crate::ops::convert::inverse;
 use crate::ops::rows::{self, Rows};
 use crate::ops::{creation, masked, movement};
 use crate::tensor::Tensor;
-use crate::tensor::geometry::{Dims, broadcast};
+use crate::tensor::geometry::{Dims, broadcast, loop_strides};
 
 /// Where the rows of an indexed tensor lie, and what shape the result has.
 pub struct Plan {
@@ -18,6 +18,8 @@ pub struct Plan {
     order: Option<Vec<usize>>,
     rows: Rows,
     pub shape: Dims,
+    /// The order in memory that torch gives the result, where that is not row-major.
+    strides: Option<Dims>,
 }
 
 /// Masks become the coordinates of their true elements; everything else must be int64 or int32.
@@ -93,11 +95,43 @@ pub fn plan(x: &Tensor, indices: &Indices) -> Result<Plan> {
         (0..outer as i64).flat_map(|row| inner.iter().map(move |&number| row * span + number)).collect()
     };
     let ordered = order.iter().enumerate().all(|(place, &dim)| place == dim);
+    let strides = result_strides(x, &given, &common, &order, lead);
     Ok(Plan {
+        strides,
         order: (!ordered).then_some(order),
         rows: Rows { numbers: Arc::from(numbers), block: after.iter().product() },
         shape: before.into_iter().chain(common).chain(after).collect(),
     })
+}
+
+/// In which order torch's loop over the result runs, which is how it lies in memory: the steps of the indexed tensor decide
+/// over the dimensions that are kept, those of the index tensors over theirs.
+fn result_strides(
+    x: &Tensor,
+    given: &[(usize, &Tensor)],
+    common: &[usize],
+    order: &[usize],
+    lead: usize,
+) -> Option<Dims> {
+    if !x.device().is_cpu() || (x.is_contiguous() && given.iter().all(|(_, index)| index.is_contiguous())) {
+        return None;
+    }
+    let geometry = x.geometry();
+    let kept = |part: Option<&[usize]>, sizes: &Dims| -> Dims {
+        part.unwrap_or_default().iter().filter_map(|&dim| sizes.get(dim).copied()).collect()
+    };
+    let (before, after) = (order.get(..lead), order.get(lead + given.len()..));
+    let place = |before: Dims, middle: &[usize], after: Dims| -> Dims {
+        before.into_iter().chain(middle.iter().copied()).chain(after).collect()
+    };
+    let nothing = |part: Option<&[usize]>| -> Dims { part.unwrap_or_default().iter().map(|_| 0).collect() };
+    let shape = place(kept(before, &geometry.shape), common, kept(after, &geometry.shape));
+    let middle: Dims = common.iter().map(|_| 0).collect();
+    let mut operands = vec![place(kept(before, &geometry.strides), &middle, kept(after, &geometry.strides))];
+    for (_, index) in given {
+        operands.push(place(nothing(before), &index.geometry().expand(common).strides, nothing(after)));
+    }
+    loop_strides(&shape, &operands)
 }
 
 /// The index tensors as one number per element of their common shape, checked against the sizes.
@@ -133,7 +167,8 @@ fn arranged(x: &Tensor, order: Option<&Vec<usize>>) -> Result<Tensor> {
 pub fn index(x: &Tensor, indices: &Indices) -> Result<Tensor> {
     let expanded = expand_masks(x, indices)?;
     let plan = plan(x, &expanded)?;
-    rows::take("IndexBackward0", &arranged(x, plan.order.as_ref())?, &plan.rows, &plan.shape, &kept(indices))
+    let source = arranged(x, plan.order.as_ref())?;
+    rows::take_as("IndexBackward0", &source, &plan.rows, &plan.shape, plan.strides.as_deref(), &kept(indices))
 }
 
 /// `x` with `values` put at the indices, added there when `accumulate`.
