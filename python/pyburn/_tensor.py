@@ -346,16 +346,13 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """This tensor, which shows its memory with other sizes and steps from now on.
 
-    Differs from torch:
-        A tensor that wants gradients is refused; use `as_strided`.
-
     Example:
         >>> import pyburn
         >>> pyburn.arange(6.0).as_strided_((2, 2), (3, 1))
         tensor([[0., 1.],
                 [3., 4.]])
     """
-    return self.set_(self.detach().as_strided(size, stride, storage_offset))
+    return self._become("as_strided_", self.as_strided(size, stride, storage_offset))
 
 
 _resize = Tensor.resize_

@@ -209,6 +209,7 @@ impl PyNode {
     fn class_name_of(&self, state: &SavedState) -> Cow<'static, str> {
         match &state.whole {
             Some(whole) => Cow::Borrowed(whole.name),
+            None if self.0.node.name == "AddmmBackward0" && self.0.node.inputs.len() == 2 => "MmBackward0".into(),
             None => self.0.node.name.clone(),
         }
     }
@@ -220,6 +221,9 @@ impl PyNode {
         let mut inputs = self.0.node.inputs.clone();
         if inputs.len() == 2 && FILLS.contains(&&*self.0.node.name) && inputs.last().is_some_and(Option::is_none) {
             inputs.pop();
+        }
+        if inputs.len() == 3 && self.0.node.name == "AddmmBackward0" {
+            inputs.rotate_right(1); // torch's begins with the bias
         }
         if inputs.len() == 1 && TWO_OPERANDS.contains(&&*self.0.node.name) {
             inputs.push(None);

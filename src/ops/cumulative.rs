@@ -212,6 +212,9 @@ pub fn prod(x: &Tensor, dim: usize, keepdim: bool) -> Result<Tensor> {
 
 /// The logarithm of the running sum of exponentials.
 pub fn logcumsumexp(x: &Tensor, dim: usize) -> Result<Tensor> {
+    if x.dtype().is_complex() && x.rank() > 0 && x.size(dim) > 0 {
+        return complex_logcumsumexp(x, dim);
+    }
     crate::check::kind("logcumsumexp", x.dtype(), &[Kind::Float])?;
     let dtype = x.dtype();
     let [out] = through_cpu(x, |x| {
@@ -240,6 +243,18 @@ pub fn logcumsumexp(x: &Tensor, dim: usize) -> Result<Tensor> {
         });
     }
     Ok(out)
+}
+
+/// The logarithm of the running sum of exponentials of complex numbers, one after the other.
+fn complex_logcumsumexp(x: &Tensor, dim: usize) -> Result<Tensor> {
+    let part = |at: usize| movement::slice(x, dim, at, 1, 1);
+    let mut parts = vec![part(0)?];
+    for at in 1..x.size(dim) {
+        let next = part(at)?;
+        let last = parts.last().unwrap_or(&next);
+        parts.push(super::arithmetic::logaddexp_args(Arg::Tensor(last), Arg::Tensor(&next))?);
+    }
+    super::joining::cat(&parts, dim as isize)
 }
 
 /// Running extremes and where they stand; the gradient goes there.

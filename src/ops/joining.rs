@@ -250,6 +250,12 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// This tensor, which is `view`, a view of itself, from now on.
+    fn _become<'py>(slf: Bound<'py, Self>, op: &str, view: Tensor) -> Own<'py> {
+        restride(op, &slf.get().tensor, |_| Ok(view))?;
+        Ok(slf)
+    }
+
     /// This tensor without its dimensions of size 1.
     #[pyo3(signature = (dim=None))]
     fn squeeze_<'py>(slf: Bound<'py, Self>, dim: Option<super::views::DimArg>) -> Own<'py> {

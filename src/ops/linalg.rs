@@ -285,14 +285,16 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
         let out = matmul(x, weight)?;
         return bias.map_or(Ok(out.clone()), |bias| elementwise::add(&out, bias));
     }
+    if shape.len() == 2 {
+        return affine(x, weight, bias);
+    }
     let rows: usize = shape[..shape.len() - 1].iter().product();
-    let tall = movement::reshape(x, &[rows, sizes[1]])?;
-    let out = affine(&tall, weight, bias)?;
+    let out = affine(&movement::reshape(x, &[rows, sizes[1]])?, weight, bias)?;
     let mut target = shape.clone();
     if let Some(last) = target.last_mut() {
         *last = sizes[0];
     }
-    if shape.len() == 2 { Ok(out) } else { movement::reshape(&out, &target) }
+    movement::reshape(&out, &target)
 }
 
 /// `linear` of matrices as one product that starts from the bias.

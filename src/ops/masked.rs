@@ -162,7 +162,11 @@ fn keep_triangle(op: &str, x: &Tensor, diagonal: isize, upper: bool) -> Result<T
     // What is cut away lies strictly on the other side of the diagonal.
     let beyond = if upper { diagonal.saturating_sub(1) } else { diagonal.saturating_add(1) };
     let mask = triangle(*rows, *columns, beyond, !upper, x.device())?;
-    masked_fill(x, &mask, &creation::zeros(&[], x.dtype(), x.device())?)
+    let out = masked_fill(x, &mask, &creation::zeros(&[], x.dtype(), x.device())?)?;
+    if let Some(edge) = out.edge() {
+        edge.node.stand_for(if upper { "TriuBackward0" } else { "TrilBackward0" }, &[Some(x)], std::iter::empty());
+    }
+    Ok(out)
 }
 
 #[pymethods]

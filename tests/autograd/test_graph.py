@@ -189,11 +189,40 @@ def without_derivatives(t):
     return log
 
 
+def shown_otherwise(t):
+    """`as_strided_` of a result, and the one step of `nextafter`, have gradients."""
+    x = leaf(t, 1.0, 2.0, 3.0, 4.0)
+    y = (x * 2).as_strided_((2, 2), (1, 1), 1)
+    (y * y).sum().backward()
+    near = leaf(t, 1.0, 2.0)
+    t.nextafter(near, t.tensor([1.0, 5.0], dtype=t.float64)).sum().backward()
+    log = [type(y.grad_fn).__name__[:-1], y.tolist(), x.grad.tolist(), near.grad.tolist()]
+    try:
+        x.as_strided_((2,), (1,))
+    except RuntimeError as error:
+        log.append("a leaf Variable" in str(error))
+    return log
+
+
+def linear_layers(t):
+    """Graph viewers find the bias, the input and the weight of a linear layer in torch's order."""
+    x, w, b = t.ones(2, 3, requires_grad=True), t.ones(4, 3, requires_grad=True), t.ones(4, requires_grad=True)
+    log = []
+    for node in (t.nn.functional.linear(x, w, b).grad_fn, t.nn.functional.linear(x, w).grad_fn):
+        parts = [part for part, _ in node.next_functions]
+        # torch's weight comes through a transposition.
+        leaves = [part if hasattr(part, "variable") else part.next_functions[0][0] for part in parts]
+        log += [node.name(), [tuple(part.variable.shape) for part in leaves]]
+    return log
+
+
 SCENARIOS = [
     gradient_edges,
     kept_objects,
     kept_values,
+    linear_layers,
     names_of_layers,
+    shown_otherwise,
     without_derivatives,
     walk,
     node_hooks,

@@ -387,3 +387,11 @@ def test_gradient_descent_finds_the_number():
 def test_from_torch_and_back():
     value = torch.randn(3, 2, dtype=torch.complex64, generator=torch.Generator().manual_seed(0))
     assert to_torch(from_torch(value)).equal(value)
+
+
+def test_sums_of_exponentials():
+    both = draw(3, 4), draw(4, 3).T * 2
+    check_op(lambda lib, x, y: lib.logaddexp(x, y), *both, dtypes=BOTH, rtol=1e-5, atol=1e-5, grad=False)
+    check_op(lambda lib, x, y: lib.logaddexp(x, y), *both, dtypes=["float64"], rtol=1e-9, atol=1e-9)
+    for dim in (0, -1):
+        check_op(lambda lib, x, dim=dim: lib.logcumsumexp(x, dim), draw(3, 4), dtypes=["float64"], rtol=1e-9, atol=1e-9)

@@ -65,6 +65,11 @@ def test_logcumsumexp_far_out() -> None:
     check_error(lambda lib, x: lib.logcumsumexp(x, 0), np.arange(3))
 
 
+@pytest.mark.parametrize("values", [[1.0, np.inf, 2.0, 3.0], [np.inf, -np.inf, 1.0], [-np.inf, 1.0, -np.inf, 2.0]])
+def test_gradients_of_logcumsumexp_at_infinity(values: list[float]) -> None:
+    check_op(lambda lib, x: lib.logcumsumexp(x, 0), np.array(values), dtypes=["float64"])
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_diff(n: int, dim: int) -> None:

@@ -146,6 +146,7 @@ def test_of_two_arguments_and_more():
     check_op(lambda lib, x, y: lib.special.xlog1py(x, y), Case(x), Case(y), grad=False)
     check_op(lambda lib, x, y: lib.special.xlog1py(x, y), Case(x[2:]), Case(y[2:]), gradgrad=True)
     check_op(lambda lib, x: lib.special.xlog1py(2, x), Case(POSITIVE))
+    check_op(lambda lib, x: lib.special.xlog1py(x, 0.5), Case([0.0, -0.0, 1.0]))
     check_op(lambda lib, x: lib.special.xlogy(x, 3.0), Case(POSITIVE))
     check_op(lambda lib, x: lib.special.multigammaln(x, 3), Case(POSITIVE + 1.01), rtol=1e-9)
     check_op(lambda lib, x: lib.special.polygamma(2, x), Case(POSITIVE[:20] + 0.5), rtol=1e-8)

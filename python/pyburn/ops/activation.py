@@ -433,7 +433,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape(1, -1, *[1] * (input.dim() - 2))
     elif weight.dim() == 1 and input.dim() == 0:
         weight = weight.reshape(())
-    return _core._where(input > 0, input, weight * input)
+    result = _core._where(input > 0, input, weight * input)
+    return _core._stand_for(result, "PreluKernelBackward0", (input, weight), (input, weight))
 
 
 def rrelu(
@@ -466,7 +467,9 @@ def rrelu(
     steep = input.detach() <= 0
     drawn = steep.new_empty((int(steep.sum().item()),), dtype=_core.float64).uniform_(lower, upper)
     slopes = input.detach().new_ones(input.shape).masked_scatter(steep, drawn.to(input.dtype))
-    return _finish("rrelu_", input, _core._where(input > 0, input, input * slopes), inplace)
+    result = _core._where(input > 0, input, input * slopes)
+    result = _core._stand_for(result, "RreluWithNoiseBackward0", (input,), (input,))
+    return _finish("rrelu_", input, result, inplace)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -490,7 +493,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if size % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
     value, gate = input.narrow(dim, 0, size // 2), input.narrow(dim, size // 2, size // 2)
-    return value * gate.sigmoid()
+    return _core._stand_for(value * gate.sigmoid(), "GluBackward0", (input,))
 
 
 def softmax(

@@ -6,7 +6,7 @@ import functools
 from typing import Literal
 
 from pyburn import _core
-from pyburn._core import Tensor, is_grad_enabled
+from pyburn._core import Tensor
 from pyburn.ops._methods import alpha_between, numbers_between, write_out
 
 __all__ = [
@@ -425,14 +425,7 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         >>> pyburn.nextafter(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([1.0000, 2.0000, 3.0000])
     """
-    result = input.nextafter(other)
-    if is_grad_enabled() and (input.requires_grad or other.requires_grad):
-        # The step is a constant: the gradient of `input` passes through, that of `other` is zero.
-        nothing = other.masked_fill(other.new_ones((), dtype=_core.bool), 0.0)
-        carrier = input + nothing
-        carrier.detach().copy_(result)
-        result = carrier
-    return write_out(out, result, input, other)
+    return write_out(out, input.nextafter(other), input, other)
 
 
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -530,7 +523,9 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor([ 2.,  8., 24.])
     """
     _two_tensors("ldexp", input, other)
-    scaled = input * 2.0**other
+    factor = 2.0**other
+    # Only the result is looked at for the exponent's gradient.
+    scaled = (input.clone() if other.requires_grad else input) * factor
     if input.is_floating_point() and not other.is_floating_point():
         scaled = scaled.to(input.dtype)  # a 16-bit float stays one beside whole exponents
     return write_out(out, _core._stand_for(scaled, "LdexpBackward0", (input, other), (other,), True), input, other)

@@ -30,7 +30,8 @@ _PI = 3.141592653589793
 
 
 def _joined(real: Tensor, imag: Tensor, out: Tensor | None) -> Tensor:
-    return _into(out, _core._complex(real, imag))
+    made = _core._complex(real, imag)
+    return _into(out, _core._stand_for(made, "ComplexBackward0", (real, imag), (real, imag)))
 
 
 def _into(out: Tensor | None, made: Tensor) -> Tensor:
@@ -223,4 +224,5 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         input = input.to(_core.get_default_dtype())
     flat = _core._where(input < 0, _PI, input * 0)
     # A NaN has no angle, and infinity times zero is none of the two.
-    return write_out(out, _core._where(input.isinf() & (input > 0), 0.0, flat))
+    result = _core._where(input.isinf() & (input > 0), 0.0, flat)
+    return write_out(out, _core._stand_for(result, "AngleBackward0", (input,), (input,)))

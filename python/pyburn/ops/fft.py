@@ -113,7 +113,8 @@ def _along(op: str, input: Tensor, n: int | None, dim: int, norm: str | None, fo
     scale = _scale(norm, size, forward)
     if input.is_complex():
         return _core._fft_c2c(input, dim, forward, scale)
-    return _core._fft_r2c(input, dim, forward, False, scale)
+    whole = _core._fft_r2c(input, dim, forward, False, scale)
+    return _core._stand_for(whole, "FftR2CBackward0", (input,), (input,))
 
 
 def fft(
@@ -160,7 +161,9 @@ def _half(op: str, input: Tensor, n: int | None, dim: int, norm: str | None, for
     input = _real(op, input)
     dim = _one_dim(input, dim)
     size = _points(input.shape[dim] if n is None else n)
-    return _core._fft_r2c(_resized(input, dim, size), dim, forward, True, _scale(norm, size, forward))
+    points = _resized(input, dim, size)
+    half = _core._fft_r2c(points, dim, forward, True, _scale(norm, size, forward))
+    return _core._stand_for(half, "FftR2CBackward0", (points,), (points,))
 
 
 def _from_half(op: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool) -> Tensor:
@@ -298,6 +301,7 @@ def _over_half(op: str, input: Tensor, s: Dims | None, dim: Dims | None, norm: s
     for one, size in zip(dims, sizes, strict=True):
         input = _resized(input, one, size)
     half = _core._fft_r2c(input, dims[-1], forward, True, _scale(norm, math.prod(sizes), forward))
+    half = _core._stand_for(half, "FftR2CBackward0", (input,), (input,))
     return _c2c(half, dims[:-1], forward, 1.0)
 
 

@@ -19,6 +19,7 @@ __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 Taps = list[tuple[int, float]]
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 NEAREST = ("nearest", "nearest-exact")
+_NODES = {"nearest-exact": "NearestExact", **{mode: mode.capitalize() for mode in ("nearest", *LINEAR)}}
 
 
 def interpolate(
@@ -61,7 +62,8 @@ def interpolate(
         pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
         return pools[n - 1](input, sizes)
     if mode in NEAREST:
-        return laid_as(_nearest(input, sizes, factors, exact=mode != "nearest"), input)
+        result = laid_as(_nearest(input, sizes, factors, exact=mode != "nearest"), input)
+        return _core._stand_for(result, f"Upsample{_NODES[mode]}{n}DBackward0", (input,))
     steps = []
     for dim in range(n):
         old, new, factor = input.shape[dim + 2], sizes[dim], factors[dim]
@@ -71,7 +73,8 @@ def interpolate(
             make = _cubic_rows if mode == "bicubic" else _linear_rows
             rows = make(old, new, _positions(old, new, factor, bool(align_corners)))
         steps.append((dim + 2, rows))
-    return laid_as(_weighted(input, steps), input)
+    name = f"Upsample{_NODES[mode]}{n}D{'Aa' if antialias else ''}Backward0"
+    return _core._stand_for(laid_as(_weighted(input, steps), input), name, (input,))
 
 
 def upsample(
@@ -270,7 +273,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     k = len(leading)
     parts = input.reshape(*leading, channels // (r * r), r, r, height, width)
     parts = parts.permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)  # (..., C, H, r, W, r)
-    return laid_as(parts.reshape(*leading, channels // (r * r), height * r, width * r), input)
+    result = laid_as(parts.reshape(*leading, channels // (r * r), height * r, width * r), input)
+    return _core._stand_for(result, "PixelShuffleBackward0", (input,))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -293,7 +297,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     k = len(leading)
     parts = input.reshape(*leading, channels, height // r, r, width // r, r)
     parts = parts.permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)  # (..., C, r, r, H, W)
-    return laid_as(parts.reshape(*leading, channels * r * r, height // r, width // r), input)
+    result = laid_as(parts.reshape(*leading, channels * r * r, height // r, width // r), input)
+    return _core._stand_for(result, "PixelUnshuffleBackward0", (input,))
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -311,7 +316,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         )
     batch, channels, *rest = input.shape
     dealt = input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(input.shape)
-    return laid_as(dealt, input)
+    return _core._stand_for(laid_as(dealt, input), "ChannelShuffleBackward0", (input,))
 
 
 def _positions_count(op: str, sizes: Sequence[int], kernel: list[int], numbers: list[list[int]]) -> list[int]:
@@ -358,7 +363,7 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Size
     x = x[..., :: spacing[0], :: spacing[1]].permute(0, 1, 4, 5, 2, 3)
     batch, channels = x.shape[:2]
     x = x.reshape(batch, channels * kernel[0] * kernel[1], counts[0] * counts[1])
-    return x if input.dim() == 4 else x.squeeze(0)
+    return _core._stand_for(x, "Im2ColBackward0", (input,)) if input.dim() == 4 else x.squeeze(0)
 
 
 def fold(
@@ -404,4 +409,4 @@ def fold(
     image = (
         conv_transpose2d(grid, one, None, steps, edges, extra, 1, spacing).reshape(batch, channels, *sizes).to(x.dtype)
     )
-    return image if input.dim() == 3 else image.squeeze(0)
+    return _core._stand_for(image, "Col2ImBackward0", (input,)) if input.dim() == 3 else image.squeeze(0)

@@ -306,14 +306,16 @@ def _quantile(
         ranks = (flat * (size - 1)).expand(*ordered.shape[:-1], flat.numel())
         ranks = ranks.masked_fill(bad.any(-1, keepdim=True), size - 1)
     result = _between(ordered, ranks, interpolation)
+    # torch looks for one quantile of whole rows in the input itself.
+    kept = (input,) if points.dim() == 0 and dim in (None, -1, input.dim() - 1) else ()
     if dim is None or input.dim() == 0:
         shape = [1] * input.dim() if keepdim else []
-        return _core._stand_for(result.reshape([*points.shape, *shape]), "ViewBackward0", (input, points), (input,))
+        return _core._stand_for(result.reshape([*points.shape, *shape]), "ViewBackward0", (input, points), kept)
     result = result.unsqueeze(0).transpose(0, -1).squeeze(-1)
     restored = result.unsqueeze(-1).transpose(-1, dim if dim < 0 else dim + 1)
     restored = restored if keepdim else restored.squeeze(dim if dim < 0 else dim + 1)
     restored = restored if points.dim() else restored.squeeze(0)
-    return _core._stand_for(restored, "SqueezeBackward4", (input, points), (input,))
+    return _core._stand_for(restored, "SqueezeBackward4", (input, points), kept)
 
 
 def _between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:

@@ -423,7 +423,8 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.sgn(pyburn.tensor([-1.5, 0.5, 2.5]))
         tensor([-1.,  1.,  1.])
     """
-    return write_out(out, input._sgn() if input.is_complex() else input.sign(), input)
+    result = input._sgn() if input.is_complex() else input.sign()
+    return write_out(out, _core._stand_for(result, "SgnBackward0", (input,), (input,), True), input)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:

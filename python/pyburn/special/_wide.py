@@ -48,25 +48,24 @@ def clenshaw(t: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 class _Elementwise(Function):
-    """A function of one tensor with a known derivative: `slope(x, y)` of the input and the result."""
+    """A function of one tensor with a known derivative: `slope(x)` of the input, or `slope(x, y)` of the result too."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, compute: Any, slope: Any) -> Tensor:
         y = compute(x.to("cpu", float64)).to(x.device, x.dtype)
         ctx.slope = slope
-        ctx.save_for_backward(x, y)
+        ctx.save_for_backward(*(x, y)[: slope.__code__.co_argcount])
         return y  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        x, y = ctx.saved_tensors
-        return grad * ctx.slope(x, y), None, None
+        return grad * ctx.slope(*ctx.saved_tensors), None, None
 
 
 def elementwise(
     input: Any,
     compute: Callable[[Tensor], Tensor],
-    slope: Callable[[Tensor, Tensor], Tensor] | None,
+    slope: Callable[[Tensor], Tensor] | Callable[[Tensor, Tensor], Tensor] | None,
     out: Tensor | None = None,
 ) -> Tensor:
     """`compute` of each element, in double precision; `slope` None means that it has no gradient.
@@ -74,7 +73,7 @@ def elementwise(
     Args:
         input: The tensor.
         compute: The function, of a double tensor on the CPU.
-        slope: Its derivative, of the input and the result, written with functions that have gradients.
+        slope: Its derivative, of the input, or of the input and the result, written with functions that have gradients.
         out: A tensor to write the result into.
     """
     x = floating(input)

@@ -70,7 +70,7 @@ def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.i0(pyburn.tensor([0.0, 1.0]))
         tensor([1.0000, 1.2661])
     """
-    return elementwise(input, _i0, lambda x, y: i1(x), out)
+    return elementwise(input, _i0, lambda x: i1(x), out)
 
 
 def _over(y: Tensor, x: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.modified_bessel_i0(pyburn.tensor([1.0]))
         tensor([1.2661])
     """
-    return elementwise(input, _i0, lambda x, y: modified_bessel_i1(x), out)
+    return elementwise(input, _i0, lambda x: modified_bessel_i1(x), out)
 
 
 def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -155,7 +155,7 @@ def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.modified_bessel_k0(pyburn.tensor([1.0]))
         tensor([0.4210])
     """
-    return elementwise(input, lambda x: _k0(x, False), lambda x, y: -modified_bessel_k1(x), out)
+    return elementwise(input, lambda x: _k0(x, False), lambda x: -modified_bessel_k1(x), out)
 
 
 def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -240,7 +240,7 @@ def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.bessel_j0(pyburn.tensor([0.0, 1.0]))
         tensor([1.0000, 0.7652])
     """
-    return elementwise(input, _j0, lambda x, y: -bessel_j1(x), out)
+    return elementwise(input, _j0, lambda x: -bessel_j1(x), out)
 
 
 def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -262,7 +262,7 @@ def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.bessel_y0(pyburn.tensor([1.0]))
         tensor([0.0883])
     """
-    return elementwise(input, _y0, lambda x, y: -bessel_y1(x), out)
+    return elementwise(input, _y0, lambda x: -bessel_y1(x), out)
 
 
 def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:

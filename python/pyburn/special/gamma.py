@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pyburn._core import Tensor, float64
+from pyburn._core import Tensor, _stand_for, float64
 from pyburn.autograd import Function, no_grad
 from pyburn.ops import arange
 from pyburn.ops._methods import write_out
@@ -238,4 +238,4 @@ def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     x = floating(input)
     halves = arange(p, dtype=x.dtype, device=x.device) / 2
     total = (x.reshape(-1, 1) - halves).lgamma().sum(1).reshape(x.shape) + p * (p - 1) / 4 * math.log(math.pi)
-    return write_out(out, total)
+    return write_out(out, _stand_for(total, "MvlgammaBackward0", (input,), (input,)))

@@ -44,7 +44,9 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.ndtr(pyburn.tensor([0.0, 1.0]))
         tensor([0.5000, 0.8413])
     """
-    return elementwise(input, _ndtr, lambda x, y: (-x * x / 2).exp() / _ROOT_2PI, out)
+    # Of a copy, as torch's is of a scaled one: the input may be written to afterwards.
+    own = input.clone() if isinstance(input, Tensor) and input.requires_grad else input
+    return elementwise(own, _ndtr, lambda x: (-x * x / 2).exp() / _ROOT_2PI, out)
 
 
 def _log_ndtr(x: Tensor) -> Tensor:
@@ -110,7 +112,7 @@ def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.entr(pyburn.tensor([0.0, 0.5]))
         tensor([0.0000, 0.3466])
     """
-    return elementwise(input, _entr, lambda x, y: -x.log() - 1, out)
+    return elementwise(input, _entr, lambda x: -x.log() - 1, out)
 
 
 def xlog1py(input: Tensor | float, other: Tensor | float, *, out: Tensor | None = None) -> Tensor:

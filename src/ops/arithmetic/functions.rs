@@ -134,7 +134,21 @@ fn soft_weight(a: Arg<'_>, b: Arg<'_>, power: fn(&Tensor) -> Result<Tensor>) -> 
     unary::reciprocal(&add_args(t(&ratio), Arg::from(1))?)
 }
 
+/// `log(exp(a) + exp(b))` of complex numbers: the one with the greater real part is taken out of the sum.
+fn complex_logaddexp(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let real = super::super::complex::real;
+    let first = compare::ge(&real(&a.detached())?, t(&real(&b.detached())?))?;
+    let (large, small) = (select(&first, t(a), t(b))?, select(&first, t(b), t(a))?);
+    add_args(t(&large), t(&unary::log1p(&unary::exp(&sub_args(t(&small), t(&large))?)?)?))
+}
+
 pub fn logaddexp_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
+    if let (Arg::Tensor(x), Arg::Tensor(y)) = (a, b)
+        && x.dtype().is_complex()
+        && x.dtype() == y.dtype()
+    {
+        return complex_logaddexp(x, y);
+    }
     let out = LOGADDEXP.value(a, b)?;
     record_both(
         "LogaddexpBackward0",
@@ -213,5 +227,14 @@ pub fn heaviside_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
 }
 
 pub fn nextafter_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
-    NEXTAFTER.value(a, b)
+    let out = NEXTAFTER.value(a, b)?;
+    record_both(
+        "NextafterBackward0",
+        a,
+        b,
+        &out,
+        |side| select(&compare::eq(side.a, side.b)?, Arg::from(0), t(side.grad)),
+        |side| mul_args(t(side.grad), Arg::from(0)),
+    );
+    Ok(out)
 }

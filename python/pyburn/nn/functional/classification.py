@@ -80,7 +80,7 @@ def _class_losses(
     _check_shapes(input, target, weight, class_dim)
     losses, counted = input._class_losses(target, class_dim, weight, ignore_index)
     loss = losses.sum() / counted.sum() if how == "mean" else reduced(losses, how)
-    return _stand_for(loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (target,))
+    return _stand_for(loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (target, weight))
 
 
 def _soft_cross_entropy(
@@ -147,7 +147,9 @@ def nll_loss(
     class_dim = 0 if input.dim() == 1 else 1
     _check_classes(input, target, weight, class_dim, ignore_index)
     loss = _class_loss(input, target, weight, ignore_index, how, class_dim)
-    return _stand_for(loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (input, target))
+    return _stand_for(
+        loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (input, target, weight)
+    )
 
 
 def _class_loss(
@@ -378,7 +380,7 @@ def multi_margin_loss(
     losses = losses.scatter(1, index, 0.0).sum(1) / scores.shape[1]
     losses = losses if input.dim() == 2 else losses.squeeze(0)
     loss = reduced(losses, reduction_of(reduction, size_average, reduce))
-    return _stand_for(loss, "MultiMarginLossBackward0", (input,), (input, target))
+    return _stand_for(loss, "MultiMarginLossBackward0", (input,), (input, target, weight))
 
 
 def multilabel_margin_loss(

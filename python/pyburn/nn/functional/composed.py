@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from pyburn._core import Tensor, bfloat16, dtype, float16, float32, int32
+from pyburn._core import Tensor, _stand_for, bfloat16, dtype, float16, float32, int32
 from pyburn.nn.functional.classification import cross_entropy
 from pyburn.nn.functional.linear import linear
 from pyburn.ops import cat, stack, triu_indices
@@ -54,7 +54,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = triu_indices(input.shape[0], input.shape[0], 1, device=input.device).unbind(0)
-    return (input.index_select(0, first) - input.index_select(0, second)).norm(p, -1)
+    result = (input.index_select(0, first) - input.index_select(0, second)).norm(p, -1)
+    return _stand_for(result, "PdistBackward0", (input,), (input,), True)
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:

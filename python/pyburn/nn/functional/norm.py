@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, _stand_for
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.ops import nn as ops
 from pyburn.ops._methods import need_float, write_out
@@ -164,4 +164,4 @@ def normalize(
     need_float("normalize", input)
     length = vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     result = input / length
-    return write_out(out, result)
+    return write_out(out, _stand_for(result, "DivBackward0", (input, length), (input,)))

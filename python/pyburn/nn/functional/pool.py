@@ -102,7 +102,7 @@ def _unpool(
     flat = input.new_zeros([*leading, places])
     filled = flat.scatter(-1, indices.reshape(*leading, -1), input.reshape(*leading, -1))
     result = laid_as(filled.reshape([*leading, *spatial]), input)
-    return _stand_for(result, f"MaxUnpool{max(n, 2)}DBackward0", (input,), (input, indices))
+    return _stand_for(result, f"MaxUnpool{max(n, 2)}DBackward0", (input,), (indices,))
 
 
 def max_unpool1d(
