@@ -56,6 +56,7 @@ bench: build test-deps ## time pyburn and torch side by side
 	@$(PY) -m compileall -q python/pyburn  # as pip does for torch, so that imports are compared fairly
 	@$(PY) benchmarks/run.py
 	@$(PY) benchmarks/compare.py
+	@$(PY) benchmarks/learner.py
 
 lint: lint-quick clippy ## all static checks (clippy compiles the dependencies once more)
 

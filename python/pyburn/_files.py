@@ -12,15 +12,20 @@ __all__ = ["replacing"]
 
 
 @contextlib.contextmanager
-def replacing(filename: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of `filename` when the block ends well and is removed otherwise."""
+def replacing(filename: str | os.PathLike[str], durable: bool = True) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place of `filename` when the block ends well and is removed otherwise.
+
+    Whoever dies meanwhile leaves the old file. A `durable` one also outlives a loss of power, for which the disk is
+    waited for: what can be made again from other files needs no such wait.
+    """
     target = os.path.abspath(filename)
     handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(target)[:64]}-", dir=os.path.dirname(target))
     try:
         with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.chmod(temporary, _usual_mode())
         os.replace(temporary, target)
     except BaseException:

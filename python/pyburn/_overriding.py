@@ -136,12 +136,32 @@ def overridable(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
             yield name, value
 
 
-def arm() -> None:
-    """From now on functions let their arguments take calls over."""
+_kept = False  # whether someone counts on it for good
+
+
+def arm(keep: bool = True) -> None:
+    """From now on functions let their arguments take calls over; with `keep=False` until `disarm`."""
+    global _kept
     with _lock:
-        if _armed or not hasattr(sys.modules["pyburn"], "__version__"):
+        if not hasattr(sys.modules["pyburn"], "__version__"):
+            return
+        _kept = _kept or keep
+        if _armed:
             return
         for namespace in NAMESPACES:
             for _, function in overridable(importlib.import_module(namespace)):
                 if function not in _armed:
                     _arm_one(function)
+
+
+def disarm() -> None:
+    """Functions have their own code again, unless someone counts on the other."""
+    with _lock:
+        if _kept:
+            return
+        for function, original in _armed.items():
+            function.__code__ = original.__code__
+            function.__defaults__, function.__kwdefaults__ = original.__defaults__, original.__kwdefaults__
+            function.__dict__.pop("__wrapped__", None)
+            function.__dict__.update(original.__dict__)
+        _armed.clear()

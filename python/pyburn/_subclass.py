@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor
-from pyburn._overriding import DisableTorchFunctionSubclass, arm, ask, take_over
+from pyburn._overriding import DisableTorchFunctionSubclass, arm, ask, disarm, modes, take_over
 
 _BOTH_WAYS = "add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor|lshift|rshift"
 _ALONE = "neg|pos|abs|invert|eq|ne|lt|le|gt|ge|getitem|setitem|reversed|len|bool|int|float|contains"
@@ -78,6 +79,38 @@ def methods() -> list[str]:
     names = [name for name in dir(Tensor) if name not in PLAIN and (not name.startswith("_") or name in OPERATORS)]
     found = ((name, getattr(Tensor, name)) for name in names)
     return [name for name, method in found if callable(method) and not isinstance(method, type)]
+
+
+_watched: dict[str, Any] = {}  # methods of plain tensors as they were before modes saw them
+
+
+def watch_methods() -> None:
+    """Lets modes see the methods of plain tensors too, from the first mode on."""
+    if not _watched:
+        for name in methods():
+            _watched[name] = vars(Tensor).get(name)
+            setattr(Tensor, name, dispatching(name))
+
+
+@contextlib.contextmanager
+def briefly(mode: Any) -> Iterator[None]:
+    """`mode` sees all calls of a block, after which they cost what they cost before it: looking takes time."""
+    first = not _watched
+    arm(keep=False)
+    watch_methods()
+    active = modes()
+    active.append(mode)
+    _core._set_function_modes(len(active))
+    try:
+        yield
+    finally:
+        active.pop()
+        _core._set_function_modes(len(active))
+        if first:
+            for name, method in _watched.items():
+                delattr(Tensor, name) if method is None else setattr(Tensor, name, method)
+            _watched.clear()
+        disarm()
 
 
 def __init_subclass__(cls: Any, /, **kwargs: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._overriding import IGNORED, NAMESPACES, arm, modes, overridable, take_over
-from pyburn._subclass import dispatching, methods
+from pyburn._subclass import methods, watch_methods
 
 __all__ = [
     "TorchFunctionMode",
@@ -184,7 +184,8 @@ class TorchFunctionMode:
 
     def __enter__(self) -> TorchFunctionMode:
         arm()
-        _watch_methods()
+        _names()
+        watch_methods()
         active = modes()
         active.append(self)
         _core._set_function_modes(len(active))
@@ -196,14 +197,6 @@ class TorchFunctionMode:
         active = modes()
         active.pop()
         _core._set_function_modes(len(active))
-
-
-@functools.cache
-def _watch_methods() -> None:
-    """Lets modes see the methods of plain tensors too, from the first mode on."""
-    _names()
-    for name in methods():
-        setattr(Tensor, name, dispatching(name))
 
 
 arm()

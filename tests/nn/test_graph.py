@@ -2,6 +2,8 @@
 
 import io
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import pyburn
@@ -173,6 +175,30 @@ def test_the_model_stays_as_it_is():
     assert not model[0]._forward_hooks
     assert not model._forward_pre_hooks
     assert pyburn.equal(pyburn.get_rng_state(), state)
+
+
+def test_calls_are_as_fast_as_before():
+    """Who watches calls changes the code of every function: it must be the old one afterwards."""
+    program = """
+import pyburn
+from pyburn import nn
+functions = (pyburn.relu, nn.functional.softmax, pyburn.cat)
+methods = {name: vars(pyburn.Tensor).get(name) for name in dir(pyburn.Tensor)}
+before = [(f.__code__, f.__defaults__, f.__kwdefaults__, dict(f.__dict__)) for f in functions]
+drawn = pyburn.plot(nn.Sequential(nn.Linear(2, 2), nn.Softmax(1)), (1, 2))
+assert [node.kind for node in drawn.nodes] == ["input", "Linear", "Softmax", "output"]
+assert before == [(f.__code__, f.__defaults__, f.__kwdefaults__, dict(f.__dict__)) for f in functions]
+assert methods == {name: vars(pyburn.Tensor).get(name) for name in dir(pyburn.Tensor)}
+x = pyburn.ones(2)
+assert (x + x).tolist() == [2, 2] and (1 - x).tolist() == [0, 0] and x[0] == 1 and -x.abs()[1] == -1
+class Mine(pyburn.Tensor):
+    pass
+y = x.as_subclass(Mine)
+assert type(pyburn.relu(y)) is Mine and type(y + 1) is Mine
+pyburn.plot(nn.Linear(2, 2), (1, 2))
+assert type(pyburn.relu(y)) is Mine and type(y * 2) is Mine and type(pyburn.cat([y, y])) is Mine
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_boxes_stand_apart_and_edges_point_down():

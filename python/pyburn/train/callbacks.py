@@ -152,10 +152,10 @@ class TensorBoard(Callback):
     def after_batch(self, learner: Learner) -> None:
         """Nothing; the batch is written."""
         batch = learner.batch
-        if self._writer is None or batch is None or batch.loss is None or not learner.training:
+        if self._writer is None or batch is None or batch.value is None or not learner.training:
             return
         if learner.batches_done % self.every == 0:
-            self._writer.add_scalar("batch/loss", float(batch.loss.detach()), learner.step)
+            self._writer.add_scalar("batch/loss", batch.value, learner.step)
 
     def after_epoch(self, learner: Learner) -> None:
         """Nothing; the epoch is written."""

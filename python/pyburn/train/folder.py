@@ -78,7 +78,7 @@ class RunFolder(Callback):
         batch = learner.batch
         if self._lines is None or batch is None or not learner.training:
             return
-        self._write({"epoch": batch.epoch, "batch": batch.index + 1, "step": learner.step, "loss": _plain(batch.loss)})
+        self._write({"epoch": batch.epoch, "batch": batch.index + 1, "step": learner.step, "loss": batch.value})
 
     def after_epoch(self, learner: Learner) -> None:
         """Nothing; the epoch has its line, and the table is whole."""
@@ -88,7 +88,7 @@ class RunFolder(Callback):
         table = csv.DictWriter(text, names)
         table.writeheader()
         table.writerows([{name: _plain(value) for name, value in line.items()} for line in learner.history])
-        with replacing(self.path / "metrics.csv") as file:
+        with replacing(self.path / "metrics.csv", durable=False) as file:
             file.write(text.getvalue().encode())
 
     def after_fit(self, learner: Learner) -> None:

@@ -67,13 +67,10 @@ class Gradients:
     def step(self, learner: Learner) -> None:
         """Nothing; the weights are new and the gradients gone."""
         optimizer = learner.optimizer
-        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
         if self.scaler is not None:
             self.scaler.unscale_(optimizer)
-        if self.clip_value is not None:
-            clip_grad_value_(weights, self.clip_value)
-        if self.clip_norm is not None:
-            clip_grad_norm_(weights, self.clip_norm)
+        if self.clip_value is not None or self.clip_norm is not None:
+            self._clip([weight for group in optimizer.param_groups for weight in group["params"]])
         learner.events.fire("before_step", learner)
         if self.scaler is None:
             optimizer.step()
@@ -85,6 +82,12 @@ class Gradients:
         learner.step += 1
         learner.schedule.after_step()
         learner.events.fire("after_step", learner)
+
+    def _clip(self, weights: list[Tensor]) -> None:
+        if self.clip_value is not None:
+            clip_grad_value_(weights, self.clip_value)
+        if self.clip_norm is not None:
+            clip_grad_norm_(weights, self.clip_norm)
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint keeps of the scale of the losses."""

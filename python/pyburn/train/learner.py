@@ -131,6 +131,7 @@ class Learner:
         self.stopped: str | None = None
         self.interrupted = False
         self._reason: str | None = None
+        self._own_step: Callable[..., Any] | None = None
         self.start = self.skip = 0
         self.epoch_randomness: dict[str, Any] | None = None
         self.next_randomness: dict[str, Any] | None = None
@@ -287,11 +288,12 @@ class Learner:
     def train_batch(self, data: Any) -> None:
         """Nothing; one batch has been used: forward, backward, and a step where enough batches have added up."""
         try:
-            batch = self._forward(data, self.batches_done - 1, "training_step")
+            batch = self._forward(data, self.batches_done - 1)
             if batch.loss is None:
                 raise TypeError("Learner: training needs a loss; give loss= or return one from training_step")
             # A number that is not finite would spoil every weight: stop while they are still good.
-            if not math.isfinite(float(batch.loss.detach())):
+            batch.value = float(batch.loss.item())
+            if not math.isfinite(batch.value):
                 raise NonFiniteLoss(explain(self, batch))
             self.gradients.backward(batch.loss)
             self.events.fire("after_backward", self)
@@ -358,17 +360,18 @@ class Learner:
 
     def _validate_batch(self, data: Any, number: int) -> None:
         with contextlib.suppress(SkipBatch):
-            self._seen(self._forward(data, number, "validation_step"))
+            self._seen(self._forward(data, number))
 
     def _begin(self, split: str, training: bool) -> None:
         self.split, self.training = split, training
+        self._own_step = getattr(self.model, "training_step" if training else "validation_step", None)
         self.trackers[split] = [copy.deepcopy(each) for each in self.metrics]
         for tracker in self.trackers[split]:
             tracker.reset()
         if training:
             self.model.train()
 
-    def _forward(self, data: Any, number: int, method: str) -> Batch:
+    def _forward(self, data: Any, number: int) -> Batch:
         """The batch with its output and its loss."""
         began = time.perf_counter()
         self.data = batches.move(data, self.device)
@@ -387,10 +390,9 @@ class Learner:
             training=self.training,
         )
         self.batch = batch
-        step = getattr(self.model, method, None)
         with self.gradients.context(self.device):
-            if step is not None:
-                self._by_method(step, batch)
+            if self._own_step is not None:
+                self._by_method(self._own_step, batch)
                 self.events.fire("after_forward", self)
             else:
                 batch.output = batches.call(self.model, inputs)

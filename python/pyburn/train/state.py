@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["restore", "state_of"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 def state_of(learner: Learner) -> dict[str, Any]:

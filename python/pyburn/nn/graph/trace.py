@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyburn._core import Tensor
+from pyburn._subclass import briefly
 from pyburn.autograd import no_grad
 from pyburn.nn.module import Module
 from pyburn.ops import get_rng_state, set_rng_state
-from pyburn.overrides import TorchFunctionMode
 from pyburn.utils._pytree import tree_leaves
 
 __all__ = ["Edge", "Node", "trace"]
@@ -41,11 +41,10 @@ class Edge:
     shape: tuple[int, ...]
 
 
-class _Tracer(TorchFunctionMode):
+class _Tracer:
     """Keeps who made which tensor; tensors are kept too, so that none gets the number of another."""
 
     def __init__(self, names: Mapping[int, str], depth: int | None) -> None:
-        super().__init__()
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self._names, self._depth = names, depth
@@ -145,7 +144,7 @@ def trace(
     for number, (key, tensor) in enumerate(leaves):
         name = key if isinstance(key, str) else "input" if len(leaves) == 1 else f"input {number}"
         tracer.made(tensor, tracer.node(name, "input", "input"))
-    with _watched(model, tracer), no_grad(), tracer:
+    with _watched(model, tracer), no_grad(), briefly(tracer):
         made = model(*args, **kwargs)
     outputs = _tensors(made)
     for number, tensor in enumerate(outputs):

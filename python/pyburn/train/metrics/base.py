@@ -17,6 +17,7 @@ __all__ = ["Accumulated", "Batch", "FunctionMetric", "Mean", "Metric", "State"]
 
 State = dict[str, Any]
 _WIDE = {"float64": float64, "int64": int64}
+_NUMBERS, _PLAIN = {int, float}, {int, float, str}
 _WAITING = 64  # statistics that stay on a GPU before they are read at once: one wait in as many batches
 
 
@@ -40,6 +41,7 @@ class Batch:
     index: int = 0
     epoch: int = 0
     training: bool = True
+    value: float | None = None  # the loss as a number, where it has been read: reading it again would wait again
 
 
 class Metric:
@@ -182,19 +184,31 @@ class Accumulated(Metric):
         """Raises where the statistics of a batch, now on the CPU, tell of values that cannot be judged."""
 
     def _merge(self, old: State, new: State) -> State:
-        return {key: _sum_of(self.name, old[key], value) for key, value in new.items()}
+        return {
+            key: old[key] + value if type(value) in _NUMBERS else _sum_of(self.name, old[key], value)
+            for key, value in new.items()
+        }
 
     def _add(self, found: State) -> None:
+        if not self._waiting:
+            if all(type(value) in _PLAIN for value in found.values()):
+                self._take(found)
+                return
+            if all(value.is_cpu for value in _tensors(found)):
+                self._take(_settled(found))
+                return
         self._waiting.append(found)
-        here = all(value.device.type == "cpu" for value in _tensors(found))
-        if here or len(self._waiting) >= _WAITING:
+        if len(self._waiting) >= _WAITING:
             self._settle()
 
     def _settle(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for found in map(_settled, waiting):
-            self._check(found)
-            self._state = self._merge(self._state, found) if self._state else found
+        for found in waiting:
+            self._take(_settled(found))
+
+    def _take(self, found: State) -> None:
+        self._check(found)
+        self._state = self._merge(self._state, found) if self._state else found
 
 
 class Mean(Accumulated):
@@ -318,14 +332,12 @@ def _tensors(found: State) -> list[Tensor]:
 
 def _settled(found: State) -> State:
     """The same statistics on the CPU, where sums of floats are float64 and of integers int64."""
-    wide = {key: _widened(value) for key, value in found.items()}
-    return {
-        key: [item.cpu() if isinstance(item, Tensor) else item for item in value] if isinstance(value, list) else value
-        for key, value in wide.items()
-    }
+    return {key: _widened(value) for key, value in found.items()}
 
 
 def _widened(value: Any) -> Any:
+    if isinstance(value, list):
+        return [item.cpu() if isinstance(item, Tensor) else item for item in value]
     if not isinstance(value, Tensor):
         return value
     if not value.ndim:

@@ -84,12 +84,13 @@ class ClassScore(Accumulated):
         bad = {"bad_targets": labels.bad_targets, "bad_outputs": labels.bad_outputs}
         return {"task": labels.task, "tp": tp, "fp": fp, "fn": fn, "tn": tn} | bad
 
-    def _class_counts(self, labels: Labels) -> tuple[Tensor, Tensor, Tensor, Tensor | int]:
+    def _class_counts(self, labels: Labels) -> tuple[Tensor | int, Tensor | int, Tensor | int, Tensor | int]:
         right = labels.prediction == labels.target
         right = right if labels.valid is None else right & labels.valid
         total = labels.target.numel() if labels.valid is None else labels.valid.sum()
         if self.average == "micro":  # whatever the number of classes
             correct = right.sum()
+            correct = correct.item() if correct.is_cpu else correct
             wrong = total - correct
             return correct, wrong, wrong, 0
         if labels.classes is None:

@@ -129,6 +129,8 @@ class LabelReader:
         return output.movedim(1, -1).reshape([-1, output.shape[1]]), target.reshape([-1])
 
     def _check_rows(self, output: Tensor, target: Tensor) -> None:
+        if output.ndim == 2 and target.ndim == 1 and len(output) == len(target) and self.num_classes is None:
+            return  # what nearly every batch is
         if output.ndim < 2 or list(output.shape[:1] + output.shape[2:]) != list(target.shape):
             fix = "target (N,) for output (N, C), (N, H, W) for (N, C, H, W)"
             if list(output.shape[:-1]) == list(target.shape):
@@ -170,7 +172,8 @@ class LabelReader:
         """The number of classes, the predicted and the true ones."""
         if self.top_k == 1 and output.ndim == target.ndim + 1:
             self._check_rows(output, target)
-            return output.shape[1], output.argmax(1).reshape([-1]), target.reshape([-1])
+            found = output.argmax(1)
+            return output.shape[1], found if found.ndim == 1 else found.reshape([-1]), target.reshape([-1])
         scores, target = self._rows(output, target)
         prediction = scores.argmax(1) if self.top_k == 1 else self._among_best(scores, target)
         return scores.shape[1], prediction, target

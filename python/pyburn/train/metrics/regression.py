@@ -171,6 +171,9 @@ class Loss(Mean):
         """Takes the loss of one batch into account, weighted by its size."""
         if self.function is None and batch.loss is None:
             raise ValueError(f"{self.name}: the batch has no loss; give the Learner a loss, or Loss a function.")
+        if self.function is None and batch.value is not None:
+            self._add({"total": batch.value * batch.size, "count": batch.size})
+            return
         with no_grad():
             found = batch.loss if self.function is None else self.function(batch.output, batch.target)
             self._add(self._weighted(found, batch.size))

@@ -109,8 +109,8 @@ class Board(Callback):
         now = time.monotonic()
         self.done, self.step = self.done + 1, learner.step
         self._times.append((now, batch.size))
-        if learner.training and batch.loss is not None:
-            self.batches.append((learner.step, float(batch.loss.detach())))
+        if learner.training and batch.value is not None:
+            self.batches.append((learner.step, batch.value))
             if len(self.batches) > POINTS:
                 self.batches = self.batches[::2]
         if now - self._read > 0.125:

@@ -105,7 +105,7 @@ class Report(Callback):
         except Exception as error:
             self._complain(learner, error)
             return None
-        with replacing(target) as file:
+        with replacing(target, durable=False) as file:
             file.write(text.encode())
         self._written = time.perf_counter()
         self._cost = self._written - began
