@@ -57,6 +57,7 @@ bench: build test-deps ## time pyburn and torch side by side
 	@$(PY) benchmarks/run.py
 	@$(PY) benchmarks/compare.py
 	@$(PY) benchmarks/learner.py
+	@$(PY) benchmarks/loading.py
 
 lint: lint-quick clippy ## all static checks (clippy compiles the dependencies once more)
 
