@@ -358,6 +358,7 @@ _LAZY = (
     "overrides",
     "profiler",
     "quantization",
+    "quasirandom",
     "safetensors",
     "serialization",
     "signal",
