@@ -244,3 +244,13 @@ def test_random_expressions(seed: int) -> None:
 def test_many_random_expressions() -> None:
     for _ in range(30_000):
         compare(random.randrange(2**40))
+
+
+@pytest.mark.parametrize(
+    "value", [torch.tensor([]), torch.tensor(1.5), torch.tensor([1], dtype=torch.int32), torch.tensor(3)]
+)
+@pytest.mark.parametrize("index", [(False,), (True,), False, True, (..., ..., None)])
+def test_flags_and_ellipses_in_tuples(index: Any, value: torch.Tensor) -> None:
+    _, error = attempt(lambda: torch.ones(3, dtype=torch.int64).__setitem__(index, value))
+    _, our_error = attempt(lambda: pyburn.ones(3, dtype=pyburn.int64).__setitem__(index, from_torch(value)))
+    assert (error is None) == (our_error is None), (error, our_error)

@@ -17,6 +17,7 @@ LAYERS = [
         "_devices",
         "_files",
         "_formats",
+        "_integers",
         "_legacy",
         "_legacy_storage",
         "_log",

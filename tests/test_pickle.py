@@ -4,6 +4,8 @@ import copy
 import io
 import pickle
 import pickletools
+import subprocess
+import sys
 
 import pyburn
 import pytest
@@ -135,3 +137,20 @@ def test_deepcopy_of_a_computed_tensor_raises_as_in_torch():
     check_error(lambda lib: copy.deepcopy(lib.ones(2, requires_grad=True) * 2), same_class=True, match="graph leaves")
     computed = copy.deepcopy((pyburn.ones(2, requires_grad=True) * 2).detach())
     assert computed.tolist() == [2.0, 2.0]
+
+
+def test_pythons_pickle_reads_tensors_of_torch_under_the_alias(tmp_path):
+    path = tmp_path / "torch.pkl"
+    path.write_bytes(
+        pickle.dumps({"view": torch.arange(6.0).reshape(2, 3).t(), "weight": torch.nn.Parameter(torch.ones(2))})
+    )
+    script = tmp_path / "read.py"
+    script.write_text(
+        "import pickle, sys, torch\n"
+        "read = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "print(read['view'].tolist(), read['view'].stride(), type(read['weight']).__name__, torch.Tensor.__module__)\n"
+        "print(b'torch' in pickle.dumps(read))\n"
+    )
+    command = [sys.executable, "-m", "pyburn", "run", str(script), str(path)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed == "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] (1, 3) Parameter torch\nFalse\n"

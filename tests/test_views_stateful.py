@@ -30,7 +30,6 @@ class Pair:
     def __init__(self, theirs, ours, name, quiet=False):
         self.theirs, self.ours, self.name = theirs, ours, name
         self.quiet = quiet
-        self.cut = False
 
     @property
     def detached(self):
@@ -178,8 +177,11 @@ class ViewsAndWrites(RuleBasedStateMachine):
         if pair.theirs._is_view() and pair.detached:
             return
         note(f"{pair.name}.detach_()")
-        pair.cut = True
         pair.call(lambda _, x: x.detach_() is None)
+        for other in self.pairs:
+            # A later write makes torch look for the history of such a view in its base anew, when somebody reads it.
+            if other is not pair and other.theirs._is_view() and other.theirs._base is pair.theirs:
+                other.quiet = True
         self.agree()
 
     @rule(data=st.data())
@@ -239,8 +241,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
     @rule(data=st.data(), flag=st.booleans())
     def require(self, data, flag):
         pair = self.target(data)
-        if pair.detached or pair.cut:
-            # Whether older views of it count again depends in torch on who read their requires_grad meanwhile.
+        if pair.detached:
             return
         note(f"{pair.name}.requires_grad_({flag})")
         pair.call(lambda _, x: x.requires_grad_(flag))

@@ -24,7 +24,7 @@ def _from_bytes(data: bytes, shape: Sequence[int], dtype: _core.dtype) -> Tensor
 
 
 def _rebuild_tensor(
-    kind: type[Tensor], data: bytes, shape: tuple[int, ...], dtype: _core.dtype, device: str, requires_grad: bool
+    kind: type[Tensor] | None, data: bytes, shape: tuple[int, ...], dtype: _core.dtype, device: str, requires_grad: bool
 ) -> Tensor:
     """A tensor from what `__reduce_ex__` wrote; one whose GPU is absent comes back on the CPU."""
     made = _from_bytes(data, shape, dtype)
@@ -35,14 +35,14 @@ def _rebuild_tensor(
 
 
 def _rebuild_meta(
-    kind: type[Tensor], shape: tuple[int, ...], stride: tuple[int, ...], dtype: _core.dtype, requires_grad: bool
+    kind: type[Tensor] | None, shape: tuple[int, ...], stride: tuple[int, ...], dtype: _core.dtype, requires_grad: bool
 ) -> Tensor:
     """A tensor without values, of which only the form was written."""
     return _as(kind, _core._empty_strided(list(shape), list(stride), dtype, _core.device("meta")), requires_grad)
 
 
-def _as(kind: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:
-    if kind is Tensor:
+def _as(kind: type[Tensor] | None, data: Tensor, requires_grad: bool) -> Tensor:
+    if kind is None or kind is Tensor:
         return data.requires_grad_() if requires_grad else data
     made: Tensor = Tensor._make_subclass(kind, data, requires_grad)
     return made
@@ -52,9 +52,11 @@ def __reduce_ex__(
     self: Tensor, protocol: SupportsIndex
 ) -> tuple[Callable[..., Tensor], tuple[Any, ...], dict[str, Any] | None]:
     shape = tuple(self.shape)
+    # A plain tensor's class is not written: under the alias it has torch's name, which others may not have.
+    kind = None if type(self) is Tensor else type(self)
     if self.is_meta:
-        return _rebuild_meta, (type(self), shape, self.stride(), self.dtype, self.requires_grad), self.__dict__ or None
-    arguments = (type(self), self._bytes(), shape, self.dtype, str(self.device), self.requires_grad)
+        return _rebuild_meta, (kind, shape, self.stride(), self.dtype, self.requires_grad), self.__dict__ or None
+    arguments = (kind, self._bytes(), shape, self.dtype, str(self.device), self.requires_grad)
     return _rebuild_tensor, arguments, self.__dict__ or None
 
 

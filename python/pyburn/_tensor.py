@@ -440,3 +440,19 @@ for _name in (*_ABSENT, "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu"):
     if not hasattr(Tensor, _name):
         setattr(Tensor, _name, False)
 setattr(Tensor, "name", None)  # noqa: B010
+
+# Second names that torch keeps: of Python 2's operators, and of what its own Python code calls.
+_ALSO = {
+    "__div__": "__truediv__",
+    "__idiv__": "__itruediv__",
+    "__long__": "__int__",
+    "__nonzero__": "__bool__",
+    "__rdiv__": "__rtruediv__",
+    "_conj": "conj",
+    "_conj_physical": "conj_physical",
+    "_is_all_true": "all",
+    "_is_any_true": "any",
+    "_typed_storage": "storage",
+}
+for _name, _known in _ALSO.items():
+    setattr(Tensor, _name, getattr(Tensor, _known))

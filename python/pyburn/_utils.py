@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
 from pyburn import ops
 from pyburn._core import Tensor, dtype
 
-__all__ = ["_assert", "_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
+__all__ = [
+    "_assert",
+    "_element_size",
+    "_flatten_dense_tensors",
+    "_rebuild_parameter",
+    "_rebuild_tensor",
+    "_rebuild_tensor_v2",
+    "_unflatten_dense_tensors",
+]
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
@@ -53,3 +62,26 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     """
     parts = flat.split([tensor.numel() for tensor in tensors])
     return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors))
+
+
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+    """A tensor over a storage: what Python's pickle calls for a tensor that torch wrote."""
+    return ops.empty(0, dtype=storage.dtype).set_(storage, storage_offset, size, stride)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """A tensor over a storage, with whether it wants gradients."""
+    return _rebuild_tensor(storage, storage_offset, size, stride).requires_grad_(requires_grad)
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
+    """A parameter over a tensor."""
+    return importlib.import_module("pyburn.nn").Parameter(data, requires_grad)

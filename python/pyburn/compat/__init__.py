@@ -20,9 +20,10 @@ from types import ModuleType
 from typing import Any
 
 from pyburn import _core
-from pyburn._core import dtype
+from pyburn._core import Tensor, dtype
 from pyburn._overriding import arm
 from pyburn.compat import paths
+from pyburn.nn.parameter import Buffer, Parameter
 
 __all__ = ["alias_torch", "is_aliased"]
 
@@ -172,6 +173,12 @@ def is_aliased() -> bool:
     return _torch is not None and sys.modules.get("torch") is _torch
 
 
+def _name_classes() -> None:
+    """Nothing; packages that choose their functions by a tensor's module (opt_einsum) find torch's."""
+    Tensor.__module__ = "torch"
+    Parameter.__module__ = Buffer.__module__ = "torch.nn.parameter"
+
+
 def alias_torch() -> ModuleType:
     """Makes `import torch` and every import below it give pyburn, in this process and in those it spawns.
 
@@ -196,6 +203,7 @@ def alias_torch() -> ModuleType:
         _follow_spawned_processes()
         _open_children()
     sys.modules["torch"] = _torch
+    _name_classes()
     _core._set_aliased(True)
     _core._watch_classes(arm)
     return _torch

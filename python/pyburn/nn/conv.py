@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.nn import functional as F
 from pyburn.nn import init
 from pyburn.nn.module import Module
@@ -20,7 +21,7 @@ _CONV_TRANSPOSE = ("", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d
 
 
 def _tuple(value: Size, n: int) -> tuple[int, ...]:
-    return (value,) * n if isinstance(value, int) else tuple(value)
+    return (value,) * n if is_integer(value) else tuple(value)
 
 
 class _ConvNd(Module):

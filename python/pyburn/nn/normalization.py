@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.nn import functional as F
 from pyburn.nn import init
 from pyburn.nn.module import Module
@@ -71,7 +72,7 @@ class LayerNorm(Module):
 
 
 def _shape(size: int | Sequence[int]) -> tuple[int, ...]:
-    return (size,) if isinstance(size, int) else tuple(size)
+    return (size,) if is_integer(size) else tuple(size)
 
 
 class RMSNorm(Module):

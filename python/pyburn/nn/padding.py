@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.nn import functional as F
 from pyburn.nn.module import Module
 
@@ -17,7 +18,7 @@ class _Pad(Module):
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
-        self.padding = (padding,) * (2 * self._dims) if isinstance(padding, int) else tuple(padding)
+        self.padding = (padding,) * (2 * self._dims) if is_integer(padding) else tuple(padding)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with its border."""

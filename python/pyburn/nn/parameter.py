@@ -44,8 +44,12 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """What pickle needs to make the parameter again from its plain values."""
-        return _rebuild, (type(self), Tensor.__new__(Tensor, self.detach()), self.requires_grad)
+        """What pickle needs to make the parameter again from its plain values; see `_copying` on its class."""
+        return _rebuild, (
+            None if type(self) is Parameter else type(self),
+            Tensor.__new__(Tensor, self.detach()),
+            self.requires_grad,
+        )
 
 
 class Buffer(Tensor):
@@ -82,7 +86,11 @@ class Buffer(Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """What pickle needs to make the buffer again from its plain values."""
-        return _rebuild_buffer, (type(self), Tensor.__new__(Tensor, self.detach()), self.persistent)
+        return _rebuild_buffer, (
+            None if type(self) is Buffer else type(self),
+            Tensor.__new__(Tensor, self.detach()),
+            self.persistent,
+        )
 
 
 class _Uninitialized:
@@ -197,9 +205,9 @@ def _rebuild_uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: An
     return cls(requires_grad, device, dtype)
 
 
-def _rebuild(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
-    return cls(data, requires_grad)
+def _rebuild(cls: type[Parameter] | None, data: Tensor, requires_grad: bool) -> Parameter:
+    return (cls or Parameter)(data, requires_grad)
 
 
-def _rebuild_buffer(cls: type[Buffer], data: Tensor, persistent: bool) -> Buffer:
-    return cls(data, persistent=persistent)
+def _rebuild_buffer(cls: type[Buffer] | None, data: Tensor, persistent: bool) -> Buffer:
+    return (cls or Buffer)(data, persistent=persistent)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.nn import functional as F
 from pyburn.nn.module import Module
 
@@ -111,7 +112,7 @@ class _MaxUnpoolNd(Module):
         self.padding = self._tuple(padding)
 
     def _tuple(self, value: Size) -> tuple[int, ...]:
-        return (value,) * self._dims if isinstance(value, int) else tuple(value)
+        return (value,) * self._dims if is_integer(value) else tuple(value)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """Zeros, with `input` at the places `indices`."""
@@ -221,7 +222,7 @@ class AvgPool1d(_AvgPoolNd):
 
 
 def _single(value: Size) -> tuple[int, ...]:
-    return (value,) if isinstance(value, int) else tuple(value)
+    return (value,) if is_integer(value) else tuple(value)
 
 
 class _AvgPool(_AvgPoolNd):

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.nn import init
 from pyburn.nn._recurrence import State, run_layers
 from pyburn.nn.module import Module
@@ -19,7 +20,7 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 def _integer(name: str, value: Any) -> None:
-    if not isinstance(value, int):
+    if not is_integer(value):
         raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
     if value <= 0:
         raise ValueError(f"{name} must be greater than zero")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyburn._integers import is_integer
+
 Sizes = int | Sequence[int]
 
 
@@ -13,8 +15,8 @@ def spread(op: str, name: str, value: Sizes, n: int) -> list[int]:
     Raises:
         RuntimeError: There are more or fewer numbers.
     """
-    if isinstance(value, int):
-        return [value] * n
+    if is_integer(value):  # numpy's integers too
+        return [int(value)] * n
     numbers = [int(number) for number in value]
     if len(numbers) == 1:
         return numbers * n

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.ops._methods import need_real, write_out
 from pyburn.ops.arithmetic import Number, _tensor
 from pyburn.ops.joining import cat
@@ -263,7 +264,7 @@ def hash_tensor(
     if out is not None and out.dtype != _core.uint64:
         raise _core.DTypeError(f"hash_tensor: Expected result to be of dtype uint64, but got {out.dtype}")
     rank = input.dim()
-    given = [dim] if isinstance(dim, int) else list(dim)
+    given = [dim] if is_integer(dim) else list(dim)
     span = max(rank, 1)
     if any(not -span <= one < span for one in given):
         raise _core.DimError(

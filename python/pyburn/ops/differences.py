@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.ops.joining import cat
 
 __all__ = ["gradient"]
@@ -48,7 +49,7 @@ def gradient(
 
 def _axes(input: Tensor, dim: int | Sequence[int] | None) -> list[int]:
     rank = input.dim()
-    dims = list(range(rank)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = list(range(rank)) if dim is None else [dim] if is_integer(dim) else list(dim)
     if any(not -rank <= one < rank for one in dims):
         raise IndexError(f"gradient: Dimension out of range, got {dims} for {rank} dimensions")
     axes = [one % rank for one in dims]

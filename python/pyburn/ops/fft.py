@@ -8,6 +8,7 @@ from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.ops._methods import write_out
 from pyburn.ops.ranges import arange
 
@@ -259,9 +260,9 @@ def _sizes(
 ) -> tuple[list[int], list[int]]:
     """The dimensions to transform and the points along each; `last_of_half`: the last line is mirrored."""
     rank = input.dim()
-    given = None if s is None else [s] if isinstance(s, int) else list(s)
+    given = None if s is None else [s] if is_integer(s) else list(s)
     if dim is not None:
-        dims = [_one_dim(input, one) for one in ([dim] if isinstance(dim, int) else dim)]
+        dims = [_one_dim(input, one) for one in ([dim] if is_integer(dim) else dim)]
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
         if given is not None and len(given) != len(dims):
@@ -571,7 +572,7 @@ def rfftfreq(
 
 
 def _rolled(input: Tensor, dim: Dims | None, back: bool) -> Tensor:
-    dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = list(range(input.dim())) if dim is None else [dim] if is_integer(dim) else list(dim)
     shifts = [(input.shape[one] + (1 if back else 0)) // 2 for one in dims]
     return input.roll(shifts, dims) if dims else input.clone()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor, int64
+from pyburn._integers import is_integer
 from pyburn.ops._methods import check_out, write_out
 from pyburn.ops.movement import _axis
 
@@ -270,7 +271,7 @@ def tensor_split(
         given = numbers[0] if wanted.dim() == 0 else numbers
     else:
         given = wanted
-    if isinstance(given, int):
+    if is_integer(given):
         if given <= 0:
             raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {given}")
         if given > max(size, 1 << 20):
@@ -289,7 +290,7 @@ def _cut(op: str, input: Tensor, given: Any, dim: int, least: int) -> tuple[Tens
             f"{op} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with "
             f"{input.dim()} dimensions!"
         )
-    if isinstance(given, int) and (given <= 0 or input.shape[dim] % given):
+    if is_integer(given) and (given <= 0 or input.shape[dim] % given):
         raise RuntimeError(
             f"{op} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is not "
             f"divisible by the split_size {given}!"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor, bfloat16, float16, float32
+from pyburn._integers import is_integer
 from pyburn.ops._methods import numbers_between, write_out
 
 __all__ = [
@@ -309,14 +310,14 @@ def tensordot(
     """
     if isinstance(dims, Tensor):
         return tensordot(a, b, dims.tolist(), out)
-    if isinstance(dims, int):
+    if is_integer(dims):
         if not 0 <= dims <= min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects 0 <= dims <= the number of dimensions of both, but got dims={dims}")
         left, right = list(range(a.dim() - dims, a.dim())), list(range(dims))
     else:
         first, second = dims
-        left = [first] if isinstance(first, int) else [dim % max(a.dim(), 1) for dim in first]
-        right = [second] if isinstance(second, int) else [dim % max(b.dim(), 1) for dim in second]
+        left = [first] if is_integer(first) else [dim % max(a.dim(), 1) for dim in first]
+        right = [second] if is_integer(second) else [dim % max(b.dim(), 1) for dim in second]
     if len(left) != len(right):
         raise RuntimeError("tensordot: both dimension lists should have same length")
     for one, other in zip(left, right, strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.ops._methods import write_out
 
 __all__ = ["dist", "logsumexp", "norm", "std", "std_mean", "var", "var_mean"]
@@ -184,7 +185,7 @@ def norm(
     if p == "nuc":
         from pyburn.ops.matrices.norms import matrix_norm
 
-        pair = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else dim
+        pair = tuple(range(input.dim())) if dim is None else (dim,) if is_integer(dim) else dim
         return write_out(out, matrix_norm(input, "nuc", pair, keepdim))
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm: p must be a number or 'fro', got {p!r}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyburn._core import Tensor, _stand_for, int32, int64
 from pyburn._core import bool as _bool
+from pyburn._integers import is_integer
 from pyburn._size import Size
 from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import write_out
@@ -83,7 +84,7 @@ def _axis(op: str, dim: int, rank: int) -> int:
 
 def _numbers(op: str, given: tuple[Any, ...]) -> list[int]:
     """Integers given one by one or as one sequence."""
-    items = given[0] if len(given) == 1 and not isinstance(given[0], int) else given
+    items = given[0] if len(given) == 1 and not is_integer(given[0]) else given
     if not all(hasattr(item, "__index__") for item in items):
         raise TypeError(f"{op}: expected integers, got {given}")
     return [item.__index__() for item in items]
@@ -411,7 +412,7 @@ def broadcast_shapes(*shapes: Dims) -> Size:
         >>> pyburn.broadcast_shapes((2, 1), (3,))
         pyburn.Size([2, 3])
     """
-    sizes = [[shape] if isinstance(shape, int) else list(shape) for shape in shapes]
+    sizes = [[shape] if is_integer(shape) else list(shape) for shape in shapes]
     rank = max((len(shape) for shape in sizes), default=0)
     out = [1] * rank
     for shape in sizes:
@@ -486,12 +487,12 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
         >>> pyburn.roll(pyburn.tensor([1, 2, 3]), 1)
         tensor([3, 1, 2])
     """
-    steps = [shifts] if isinstance(shifts, int) else list(shifts)
-    if dims is None or (not isinstance(dims, int) and len(dims) == 0):
+    steps = [shifts] if is_integer(shifts) else list(shifts)
+    if dims is None or (not is_integer(dims) and len(dims) == 0):
         if len(steps) != 1:
             raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(steps)}, dims:0")
         return roll(input.reshape(-1), steps[0], 0).reshape(input.shape)
-    axes = [dims] if isinstance(dims, int) else list(dims)
+    axes = [dims] if is_integer(dims) else list(dims)
     if len(steps) != len(axes):
         raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     out = input
@@ -601,7 +602,7 @@ def repeat_interleave(
     if input.dim() == 0:
         input = input.reshape(1)
     size = input.shape[axis]
-    counts = [repeats] if isinstance(repeats, int) else _repeats(repeats)
+    counts = [repeats] if is_integer(repeats) else _repeats(repeats)
     if any(count < 0 for count in counts):
         raise RuntimeError("repeat_interleave: repeats can not be negative")
     if len(counts) == 1:

@@ -7,6 +7,7 @@ from typing import Literal, Protocol, overload
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float
 from pyburn.ops._sizes import Sizes, spread
@@ -24,6 +25,10 @@ __all__ = [
 OptionalSizes = int | None | Sequence[int | None]
 
 
+def _is_empty(sizes: Sizes) -> bool:
+    return not is_integer(sizes) and len(sizes) == 0
+
+
 def _max_pool(
     n: int,
     input: Tensor,
@@ -35,7 +40,7 @@ def _max_pool(
 ) -> tuple[Tensor, Tensor]:
     op = f"max_pool{n}d"
     kernel = spread(op, "kernel_size", kernel_size, n)
-    steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
+    steps = kernel if stride is None or _is_empty(stride) else spread(op, "stride", stride, n)
     edges, spacing = spread(op, "padding", padding, n), spread(op, "dilation", dilation, n)
     if any(step * (size - 1) >= 2**63 for size, step in zip(kernel, spacing, strict=True)):
         raise RuntimeError(f"{op}: effective kernel size overflows: kernel_size {kernel}, dilation {spacing}")
@@ -305,7 +310,7 @@ def _avg_pool(
 ) -> Tensor:
     op = f"avg_pool{n}d"
     kernel = spread(op, "kernel_size", kernel_size, n)
-    steps = kernel if stride is None or stride in ([], ()) else spread(op, "stride", stride, n)
+    steps = kernel if stride is None or _is_empty(stride) else spread(op, "stride", stride, n)
     edges = spread(op, "padding", padding, n)
     output = _core._avg_pool(op, input, kernel, steps, edges, ceil_mode, count_include_pad, divisor)
     name = "SqueezeBackward1" if n == 1 else f"AvgPool{n}DBackward0"
@@ -333,7 +338,7 @@ def _adaptive_max(n: int, input: Tensor, output_size: OptionalSizes) -> tuple[Te
 
 
 def _wanted(op: str, output_size: OptionalSizes, n: int) -> list[int | None]:
-    if output_size is None or isinstance(output_size, int):
+    if output_size is None or is_integer(output_size):
         return [output_size] * n
     sizes = list(output_size)
     if len(sizes) == 1:

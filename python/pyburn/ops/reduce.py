@@ -7,6 +7,7 @@ from typing import overload
 
 from pyburn import _core, return_types
 from pyburn._core import Tensor, uint8
+from pyburn._integers import is_integer
 from pyburn.ops._methods import check_out, truth_out, write_out, write_outs
 
 __all__ = [
@@ -68,7 +69,7 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
         tensor([[2., 2., 2.]])
     """
     first = size[0] if size else ()
-    shape = [int(one) for one in (size if isinstance(first, int) else first)]  # type: ignore[arg-type]
+    shape = [int(one) for one in (size if is_integer(first) else first)]  # type: ignore[arg-type]
     extra = self.dim() - len(shape)
     own = list(self.shape)
     if extra < 0 or [one for one, have in zip(shape, own[extra:], strict=True) if one not in (1, have)]:

@@ -115,7 +115,7 @@ def _targets(
         sizes = spread("interpolate", "size", size, n)
         factors: list[float | None] = [None] * n
     else:
-        given = [scale_factor] * n if isinstance(scale_factor, (int, float)) else list(scale_factor or [])
+        given = list(scale_factor or []) if isinstance(scale_factor, Sequence) else [float(scale_factor or 0)] * n
         if len(given) != n:
             raise ValueError(f"interpolate: scale_factor has {len(given)} numbers but input has {n} spatial dimensions")
         sizes = [math.floor(float(old) * factor) for old, factor in zip(input.shape[2:], given, strict=True)]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from pyburn import _core, return_types
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.ops._methods import truth_out, write_out, write_outs
 from pyburn.ops.creation import tensor
 from pyburn.ops.ranges import linspace
@@ -192,7 +193,7 @@ def histogramdd(
     if input.dim() < 2:
         raise RuntimeError(f"histogramdd: input tensor should have at least 2 dimensions, got {list(input.shape)}")
     count = input.shape[-1]
-    given: list[int | Tensor] = [bins] * count if isinstance(bins, int) else list(bins)
+    given: list[int | Tensor] = [bins] * count if is_integer(bins) else list(bins)
     if len(given) != count:
         raise RuntimeError(f"histogramdd: bins has {len(given)} entries for {count} dimensions")
     points = input.detach().reshape(-1, count)
@@ -289,7 +290,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     """
     if indices.is_floating_point() or indices.is_complex() or indices.dtype == _core.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    sizes = [shape] if isinstance(shape, int) else list(shape)
+    sizes = [shape] if is_integer(shape) else list(shape)
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     steps = [math.prod(sizes[place + 1 :]) for place in builtins.range(len(sizes))]

@@ -14,8 +14,9 @@ from typing import IO, Any, TypeAlias
 
 from pyburn import _core
 from pyburn._files import replacing
-from pyburn._storage import UntypedStorage
+from pyburn._storage import TypedStorage, UntypedStorage
 from pyburn.serialization import _allowed, _archive
+from pyburn.serialization._storages import Storage
 
 __all__ = [
     "DEFAULT_PROTOCOL",
@@ -142,13 +143,21 @@ def _load(file: IO[bytes], map_location: MapLocation, weights_only: bool | None)
 
     find = _allowed.find_with_modules if weights_only is False else _allowed.find
     if head == b"PK\x03\x04":
-        return _archive.load_zip(file, size, place, find)
+        return _as_storage(_archive.load_zip(file, size, place, find))
     if head[:1] == b"\x80":
-        return _archive.load_legacy(file, size, place, find)
+        return _as_storage(_archive.load_legacy(file, size, place, find))
     raise UnpicklingError(
         "load: the file is neither an archive nor a pickle of torch.save (it may be a tar file of torch before 0.1.10, "
         "which torch can save again, or a .safetensors file, which pyburn.safetensors.load_file reads)."
     )
+
+
+def _as_storage(made: Any) -> Any:
+    """What was read; a storage by itself as the class that programs know."""
+    if not isinstance(made, Storage):
+        return made
+    elements = made.memory.elements(made.dtype or _core.uint8)[made.offset :]
+    return UntypedStorage(elements) if made.dtype is None else TypedStorage(elements)
 
 
 def _device_for(location: str, wanted: MapLocation, data: bytearray) -> Any:

@@ -126,10 +126,23 @@ def _list_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Any]:
     return [(SequenceKey(index), value) for index, value in enumerate(d)], None
 
 
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    """The list of these items."""
+    return list(values)
+
+
+def _tuple_unflatten(values: Iterable[Any], context: Any) -> tuple[Any, ...]:
+    """The tuple of these items."""
+    return tuple(values)
+
+
+_tuple_flatten, _tuple_flatten_with_keys = _list_flatten, _list_flatten_with_keys
+
+
 _KINDS: dict[type, _Kind] = {
-    list: _Kind(lambda value: (list(value), None), lambda children, _: list(children)),
-    tuple: _Kind(lambda value: (list(value), None), lambda children, _: tuple(children)),
-    dict: _Kind(lambda value: (list(value.values()), list(value)), lambda children, keys: dict(zip(keys, children))),
+    list: _Kind(_list_flatten, _list_unflatten),
+    tuple: _Kind(_tuple_flatten, _tuple_unflatten),
+    dict: _Kind(_dict_flatten, _dict_unflatten),
     OrderedDict: _Kind(
         lambda value: (list(value.values()), list(value)), lambda children, keys: OrderedDict(zip(keys, children))
     ),

@@ -10,7 +10,6 @@ use pyo3::types::PyTuple;
 
 use super::Tensor;
 use super::class::PyTensor;
-use super::geometry::broadcast;
 use crate::autograd::inplace;
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -53,28 +52,11 @@ fn write(view: &Tensor, value: Operand) -> Result<()> {
     }
 }
 
-/// Refuses a value that does not fit the nothing that `x[(False,)]` is.
-fn check_nothing(x: &Tensor, value: &Operand) -> Result<()> {
-    let Operand::Tensor(value) = value else { return Ok(()) };
-    let mut place = x.shape();
-    place.insert(0, 0);
-    let value = without_leading_ones(value, place.len())?;
-    if broadcast("index_put_", &value.shape(), &place).ok().as_ref() == Some(&place) {
-        return Ok(());
-    }
-    error::shape(format!(
-        "shape mismatch: value tensor of shape {:?} cannot be broadcast to indexing result of shape {:?}",
-        value.shape().as_slice(),
-        place.as_slice()
-    ))
-}
-
 fn set(x: &Tensor, items: Vec<Item>, in_tuple: bool, value: Operand) -> Result<()> {
-    // `x[True] = v` is a plain write, `x[False] = v` none.
+    // `x[True] = v` is a plain write, `x[False] = v` none; in a tuple they are masks.
     match items.as_slice() {
-        [Item::Flag(true)] => return write(&movement::unsqueeze(x, 0)?, value),
-        [Item::Flag(false)] if in_tuple => return check_nothing(x, &value),
-        [Item::Flag(false)] => return Ok(()),
+        [Item::Flag(true)] if !in_tuple => return write(&movement::unsqueeze(x, 0)?, value),
+        [Item::Flag(false)] if !in_tuple => return Ok(()),
         _ => {}
     }
     let (view, indices) = apply(x, items)?;

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor, int64
+from pyburn._integers import is_integer
 from pyburn.nn import init
 from pyburn.nn.module import Module
 from pyburn.nn.parameter import Parameter
@@ -16,7 +17,7 @@ Size = int | Sequence[int]
 
 
 def _pair(value: Size) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else (value[0], value[1])
+    return (value, value) if is_integer(value) else (value[0], value[1])
 
 
 def deform_conv2d(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyburn._core import Tensor, _stand_for
+from pyburn._integers import is_integer
 from pyburn.ops import nn as ops
 from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float, need_real
@@ -13,7 +14,7 @@ Size = int | Sequence[int]
 
 
 def _tuple(value: Size, n: int) -> tuple[int, ...]:
-    return (value,) * n if isinstance(value, int) else tuple(value)
+    return (value,) * n if is_integer(value) else tuple(value)
 
 
 def _power_average(

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
 
+from pyburn._integers import is_integer
+
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
@@ -30,7 +32,7 @@ def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 
 def _list_with_default(out_size: list[int | None] | int, defaults: list[int]) -> list[int] | int:
     """The sizes, with that of `defaults` where one is None."""
-    if isinstance(out_size, int):
+    if is_integer(out_size):
         return out_size
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")

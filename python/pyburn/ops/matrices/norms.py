@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn._integers import is_integer
 from pyburn.ops._methods import write_out
 from pyburn.ops.matrices.checks import check_float, check_matrix, check_square
 from pyburn.ops.matrices.solve import inv_ex
@@ -59,7 +60,7 @@ def vector_norm(
         tensor(5.)
     """
     op = "linalg.vector_norm"
-    if not isinstance(ord, (int, float)):
+    if not hasattr(ord, "__float__"):
         raise TypeError(f"{op}: ord must be a number, got {ord!r}")
     x = _converted(op, x, dtype)
     dims = None if dim is None or (isinstance(dim, Sequence) and len(dim) == 0) else dim
@@ -70,7 +71,7 @@ def vector_norm(
 
 def _check_empty(op: str, x: Tensor, ord: float, dim: Dims) -> None:
     """Refuses norms that are a greatest or least element of nothing."""
-    dims = range(x.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = range(x.dim()) if dim is None else [dim] if is_integer(dim) else dim
     if dim is None or any(x.shape[at] == 0 for at in dims):
         raise RuntimeError(
             f"{op} cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
@@ -78,7 +79,7 @@ def _check_empty(op: str, x: Tensor, ord: float, dim: Dims) -> None:
 
 
 def _pair(op: str, x: Tensor, dim: Sequence[int]) -> tuple[int, int]:
-    if isinstance(dim, int) or len(dim) != 2:
+    if is_integer(dim) or len(dim) != 2:
         raise RuntimeError(f"{op}: dim must be a 2-tuple. Got {dim}")
     rank = x.dim()
     for one in dim:
@@ -183,15 +184,15 @@ def norm(
         >>> pyburn.linalg.norm(pyburn.tensor([[1.0, 1.0], [1.0, 1.0]]))
         tensor(2.)
     """
-    if dim is not None and not isinstance(dim, int) and len(dim) not in (1, 2):
+    if dim is not None and not is_integer(dim) and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if dim is None and ord is not None and input.dim() not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.dim()}D."
         )
-    pair = dim is not None and not isinstance(dim, int) and len(dim) == 2
+    pair = dim is not None and not is_integer(dim) and len(dim) == 2
     if ord is not None and (pair or (dim is None and input.dim() == 2)):
-        dims = dim if pair and not isinstance(dim, int) and dim is not None else (0, 1)
+        dims = dim if pair and not is_integer(dim) and dim is not None else (0, 1)
         return write_out(out, matrix_norm(input, ord, dims, keepdim, dtype=dtype))
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: order {ord!r} needs matrices; give two dimensions in dim")
