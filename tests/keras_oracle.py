@@ -21,7 +21,14 @@ from pyburn import keras as ours
 
 # Settings of real Keras's quantized layers and such, which are off by default and are not part of ours.
 IGNORED = {"quantization_config", "lora_rank", "lora_alpha", "renorm", "renorm_clipping", "renorm_momentum"}
-IGNORED |= {"shared_object_id", "zero_output_for_mask", "synchronized", "quantization_mode", "rms_scaling"}
+IGNORED |= {
+    "shared_object_id",
+    "zero_output_for_mask",
+    "synchronized",
+    "quantization_mode",
+    "rms_scaling",
+    "build_config",
+}
 
 keras.config.disable_interactive_logging()
 keras.config.disable_traceback_filtering()
@@ -132,7 +139,7 @@ def compare(
     theirs(mapped(lambda a: torch.tensor(a), inputs), **extra, **mapped_call(call, torch.tensor))
     symbolic = mapped(lambda a: ours.Input(a.shape[1:], dtype=str(a.dtype)), inputs)
 
-    spec = mine(symbolic, **mapped_call(call, pyburn.tensor))
+    spec = mine(symbolic, **mapped_call(call, lambda a: ours.Input(a.shape[1:], dtype=str(a.dtype))))
     mine_weights, their_weights = mine.weights, theirs.weights
     assert [tuple(w.shape) for w in mine_weights] == [tuple(w.shape) for w in their_weights]
     assert len(mine.trainable_weights) == len(theirs.trainable_weights)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyburn.keras.layer import InputSpec, Layer
 from pyburn.keras.layers import activation as _activation
+from pyburn.keras.layers import attention as _attention
+from pyburn.keras.layers import cells as _cells
 from pyburn.keras.layers import conv as _conv
 from pyburn.keras.layers import core as _core_layers
 from pyburn.keras.layers import merging as _merging
@@ -11,7 +13,10 @@ from pyburn.keras.layers import normalization as _normalization
 from pyburn.keras.layers import pooling as _pooling
 from pyburn.keras.layers import regularization as _regularization
 from pyburn.keras.layers import reshaping as _reshaping
+from pyburn.keras.layers import rnn as _rnn
 from pyburn.keras.layers.activation import *  # noqa: F403
+from pyburn.keras.layers.attention import *  # noqa: F403
+from pyburn.keras.layers.cells import *  # noqa: F403
 from pyburn.keras.layers.conv import *  # noqa: F403
 from pyburn.keras.layers.core import *  # noqa: F403
 from pyburn.keras.layers.merging import *  # noqa: F403
@@ -19,11 +24,14 @@ from pyburn.keras.layers.normalization import *  # noqa: F403
 from pyburn.keras.layers.pooling import *  # noqa: F403
 from pyburn.keras.layers.regularization import *  # noqa: F403
 from pyburn.keras.layers.reshaping import *  # noqa: F403
+from pyburn.keras.layers.rnn import *  # noqa: F403
 
 __all__ = [
     "InputSpec",
     "Layer",
     *_activation.__all__,
+    *_attention.__all__,
+    *_cells.__all__,
     *_conv.__all__,
     *_core_layers.__all__,
     *_merging.__all__,
@@ -31,4 +39,5 @@ __all__ = [
     *_pooling.__all__,
     *_regularization.__all__,
     *_reshaping.__all__,
+    *_rnn.__all__,
 ]
