@@ -114,6 +114,31 @@ def test_every_published_file_is_known():
     assert set(ours._files.FILES) == set(NAMES)
 
 
+def test_weights_have_torchvisions_names(tmp_path, monkeypatch):
+    from torchvision import models
+
+    names = [
+        name for name in [*dir(models), *dir(models.segmentation)] if name.endswith("_Weights") and "_Q" not in name
+    ]
+    for name in names:
+        other = getattr(models, name, None) or getattr(models.segmentation, name)
+        if "MaxVit" in name or "Quantized" in name:
+            continue
+        mine = getattr(ours, name)
+        assert {key: member.url for key, member in mine.__members__.items()} == {
+            key: member.url for key, member in other.__members__.items()
+        }
+    assert ours.get_weight("ResNet50_Weights.DEFAULT") is ours.ResNet50_Weights.IMAGENET1K_V2
+    assert list(ours.get_model_weights(ours.resnet18)) == list(ours.get_model_weights("resnet18"))
+    monkeypatch.setattr(pyburn.hub, "_directory", str(tmp_path))
+    with pytest.raises(RuntimeError, match=r"download it by hand to .*resnet18-f37072fd\.pth"):
+        ours.resnet18(weights=ours.ResNet18_Weights.DEFAULT)
+    with pytest.raises(ValueError, match="Invalid weight name"):
+        ours.get_weight("ResNet50_Weights.V9")
+    with pytest.raises(AttributeError, match="ResNet19_Weights"):
+        ours.ResNet19_Weights  # noqa: B018
+
+
 def test_published_googlenet_is_torchvisions(tmp_path):
     """The published file has auxiliary classifiers, which torchvision drops, and wants inputs in another range."""
     torch.manual_seed(0)

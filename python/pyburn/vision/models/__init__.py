@@ -9,6 +9,7 @@ from typing import Any
 from pyburn import nn
 from pyburn.vision.models import segmentation
 from pyburn.vision.models._building import Builder, builders
+from pyburn.vision.models._enums import WeightsEnum, get_model_weights, get_weight, weights_of
 from pyburn.vision.models.alexnet import AlexNet, alexnet
 from pyburn.vision.models.convnext import ConvNeXt, convnext_base, convnext_large, convnext_small, convnext_tiny
 from pyburn.vision.models.densenet import DenseNet, densenet121, densenet161, densenet169, densenet201
@@ -109,6 +110,7 @@ __all__ = [
     "SqueezeNet",
     "SwinTransformer",
     "VisionTransformer",
+    "WeightsEnum",
     "alexnet",
     "convnext_base",
     "convnext_large",
@@ -131,6 +133,8 @@ __all__ = [
     "efficientnet_v2_s",
     "get_model",
     "get_model_builder",
+    "get_model_weights",
+    "get_weight",
     "googlenet",
     "inception_v3",
     "interpolate_embeddings",
@@ -194,6 +198,12 @@ __all__ = [
     "wide_resnet50_2",
     "wide_resnet101_2",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.endswith("_Weights"):
+        return weights_of(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def list_models(
