@@ -17,6 +17,7 @@ LAYERS = [
         "_devices",
         "_files",
         "_formats",
+        "_guards",
         "_integers",
         "_legacy",
         "_legacy_storage",

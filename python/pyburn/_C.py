@@ -17,7 +17,7 @@ from pyburn import special as _special
 from pyburn._absent import absent_class
 from pyburn._core import Generator, Tensor, _disabled_torch_function_impl, _set_grad_enabled, device, dtype
 from pyburn._formats import layout, memory_format
-from pyburn._overriding import DisableTorchFunction, DisableTorchFunctionSubclass
+from pyburn._overriding import DisableTorchFunction, DisableTorchFunctionSubclass, modes
 from pyburn._size import Size
 from pyburn._storage import TypedStorage, UntypedStorage
 from pyburn.accelerator import current_accelerator
@@ -60,6 +60,8 @@ __all__ = [
     "_get_accelerator",
     "_get_privateuse1_backend_name",
     "_get_tracing_state",
+    "_is_alias_of",
+    "_is_torch_function_mode_enabled",
     "_is_tracing",
     "_jit_override_can_fuse_on_cpu",
     "_jit_override_can_fuse_on_gpu",
@@ -114,6 +116,16 @@ UnionType: Any = absent_class("_C.UnionType", *_NO_TYPES)
 _NO_RECORDS = ("pyburn reads and writes whole files", "use torch.load(path, mmap=True) or torch.save")
 PyTorchFileReader: Any = absent_class("PyTorchFileReader", *_NO_RECORDS)
 PyTorchFileWriter: Any = absent_class("PyTorchFileWriter", *_NO_RECORDS)
+
+
+def _is_alias_of(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors share memory."""
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a `TorchFunctionMode` is active."""
+    return bool(modes())
 
 
 class _Nn(ModuleType):

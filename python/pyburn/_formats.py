@@ -10,10 +10,14 @@ __all__ = [
     "channels_last",
     "channels_last_3d",
     "contiguous_format",
+    "jagged",
     "layout",
     "memory_format",
     "preserve_format",
+    "sparse_bsc",
+    "sparse_bsr",
     "sparse_coo",
+    "sparse_csc",
     "sparse_csr",
     "strided",
 ]
@@ -53,3 +57,8 @@ preserve_format: Final[memory_format] = memory_format("preserve_format")
 strided: Final[layout] = layout("strided")
 sparse_coo: Final[layout] = layout("sparse_coo")
 sparse_csr: Final[layout] = layout("sparse_csr")
+# No tensor here has one of these; programs ask whether one does.
+jagged: Final[layout] = layout("jagged")
+sparse_bsc: Final[layout] = layout("sparse_bsc")
+sparse_bsr: Final[layout] = layout("sparse_bsr")
+sparse_csc: Final[layout] = layout("sparse_csc")

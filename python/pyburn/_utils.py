@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn import ops
+from pyburn._checks import get_device_module as _get_device_module
 from pyburn._core import Tensor, dtype
 
 __all__ = [
     "_assert",
     "_element_size",
     "_flatten_dense_tensors",
+    "_get_available_device_type",
+    "_get_device_module",
     "_rebuild_parameter",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
@@ -62,6 +65,11 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     """
     parts = flat.split([tensor.numel() for tensor in tensors])
     return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors))
+
+
+def _get_available_device_type() -> str | None:
+    """The kind of an accelerator of torch's that is here: none of them is."""
+    return None
 
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Tensor:

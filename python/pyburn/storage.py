@@ -8,11 +8,12 @@ from typing import Any
 
 from pyburn._storage import TypedStorage, UntypedStorage
 
-__all__ = ["TypedStorage", "UntypedStorage", "_TypedStorage", "_UntypedStorage", "_load_from_bytes"]
+__all__ = ["TypedStorage", "UntypedStorage", "_StorageBase", "_TypedStorage", "_UntypedStorage", "_load_from_bytes"]
 
 # The names of torch 1.12 and 1.13.
 _TypedStorage = TypedStorage
 _UntypedStorage = UntypedStorage
+_StorageBase = UntypedStorage
 
 
 def _load_from_bytes(b: bytes) -> Any:

@@ -45,6 +45,11 @@ __all__ = [
 
 T = TypeVar("T", bound="Module")
 
+# Under the names by which other libraries run them too.
+_global_buffer_registration_hooks = everywhere.BUFFER_REGISTRATION
+_global_module_registration_hooks = everywhere.MODULE_REGISTRATION
+_global_parameter_registration_hooks = everywhere.PARAMETER_REGISTRATION
+
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
     """Nothing; a subclass says here what it computes."""

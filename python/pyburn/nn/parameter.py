@@ -8,6 +8,8 @@ from typing import Any
 from pyburn._core import Tensor, _disabled_torch_function_impl
 from pyburn.ops import empty
 
+_ParameterMeta = type(Tensor)
+
 
 class Parameter(Tensor):
     """A tensor that a `Module` registers, trains and saves when it is set as an attribute.

@@ -382,3 +382,39 @@ def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, i
     found, spec = tree_flatten_with_path(tree, is_leaf)
     others = [tree_leaves(rest, is_leaf) for rest in rests]
     return tree_unflatten([func(path, leaf, *more) for (path, leaf), *more in zip(found, *others)], spec)
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Whether it is a class of named tuples.
+
+    Example:
+        >>> import collections
+        >>> is_namedtuple_class(collections.namedtuple("Pair", "a b")), is_namedtuple_class(tuple)
+        (True, False)
+    """
+    return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    """Whether its class is one of named tuples."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple(obj: object) -> bool:
+    """Whether it is a named tuple or a class of them."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Whether it is a class of C's sequences with names (`time.struct_time`)."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "n_fields", None), int)
+
+
+def is_structseq_instance(obj: object) -> bool:
+    """Whether its class is one of C's sequences with names."""
+    return is_structseq_class(type(obj))
+
+
+def is_structseq(obj: object) -> bool:
+    """Whether it is one of C's sequences with names, or a class of them."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
