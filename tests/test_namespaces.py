@@ -113,8 +113,6 @@ RAISES = [
     "t.jit.trace(abs, (t.ones(1),))",
     "t.jit.load('x.pt')",
     "t.jit.save(None, 'x.pt')",
-    "t.fx.symbolic_trace(t.nn.Linear(1, 1))",
-    "t.fx.Tracer()",
     "t.onnx.export(None, (), 'x.onnx')",
     "t.export.export(None, ())",
     "t.nested.nested_tensor([])",
@@ -153,7 +151,6 @@ def test_marks_for_compilers_leave_functions_alone():
         pyburn.compile(mode="max-autotune"),
         pyburn.compiler.disable,
         pyburn._dynamo.disable,
-        pyburn.fx.wrap,
         pyburn.jit.ignore(drop=True),
     ):
         assert mark(double) is double

@@ -98,7 +98,7 @@ def _code(*args: Any, **kwargs: Any) -> Any:
     return handle(args, kwargs)
 
 
-def _arm_one(function: FunctionType) -> None:
+def _copied(function: FunctionType) -> FunctionType:
     original = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
@@ -107,6 +107,18 @@ def _arm_one(function: FunctionType) -> None:
     original.__annotations__ = function.__annotations__
     original.__doc__, original.__module__ = function.__doc__, function.__module__
     original.__qualname__ = function.__qualname__
+    return original
+
+
+def twin(function: Any, module: str) -> Any:
+    """A function that does the same under another module's name: who takes calls over can tell them apart."""
+    made = _copied(_armed.get(function, function))
+    made.__module__ = module
+    return made
+
+
+def _arm_one(function: FunctionType) -> None:
+    original = _copied(function)
 
     def handle(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         overloaded = _core._overloaded(args, kwargs)

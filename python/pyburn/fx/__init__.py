@@ -1,37 +1,36 @@
-"""torch.fx: graphs of Python programs, which pyburn does not make; it can be imported, and raises when it is used."""
+"""torch.fx: programs as graphs, which other programs can read, change and run.
 
-from __future__ import annotations
+Running a program once with stand-ins for its inputs gives its graph (`symbolic_trace`); a `GraphModule` runs a graph.
 
-import sys
-from typing import Any, TypeVar
+Differs from torch:
+    Functions of `linalg`, `fft` and `special` stand in code under their public names; methods of tensors that a program
+    holds may have any argument that is not known yet; `pickle` keeps the nodes of a graph, not its code.
+"""
 
-from pyburn._absent import absent_class, absent_function
+from pyburn.fx import immutable_collections as immutable_collections
+from pyburn.fx._names import arm_makers as _arm_makers
+from pyburn.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+from pyburn.fx.graph import CodeGen, Graph
+from pyburn.fx.graph_module import GraphModule
+from pyburn.fx.interpreter import Interpreter, Transformer
+from pyburn.fx.node import Node, has_side_effect, map_arg
+from pyburn.fx.proxy import Proxy
 
-T = TypeVar("T")
+__all__ = [
+    "PH",
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "ProxyableClassMeta",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "map_arg",
+    "symbolic_trace",
+    "wrap",
+]
 
-_WHY = ("pyburn does not trace programs", "call the module itself, or use hooks to see inside it")
-
-symbolic_trace = absent_function("fx.symbolic_trace", *_WHY)
-replace_pattern = absent_function("fx.replace_pattern", *_WHY)
-Graph: Any = absent_class("fx.Graph", *_WHY)
-GraphModule: Any = absent_class("fx.GraphModule", *_WHY)
-Interpreter: Any = absent_class("fx.Interpreter", *_WHY)
-Node: Any = absent_class("fx.Node", *_WHY)
-Proxy: Any = absent_class("fx.Proxy", *_WHY)
-Tracer: Any = absent_class("fx.Tracer", *_WHY)
-Transformer: Any = absent_class("fx.Transformer", *_WHY)
-
-
-def wrap(fn_or_name: T) -> T:
-    """The function or its name itself: a mark for tracing, which does not happen.
-
-    Example:
-        >>> wrap(len) is len
-        True
-    """
-    return fn_or_name
-
-
-# torch has these as attributes without an import of their own; here all of them are this file.
-_symbolic_trace = graph = graph_module = interpreter = proxy = sys.modules[__name__]
-from pyburn.fx import node as node  # noqa: E402
+_arm_makers()

@@ -1,5 +1,6 @@
 """torch.nn.functional: the math of the layers as plain functions."""
 
+from pyburn._overriding import twin as _twin
 from pyburn.nn.functional.attention import multi_head_attention_forward
 from pyburn.nn.functional.classification import (
     binary_cross_entropy,
@@ -288,3 +289,20 @@ __all__ = [
     "upsample_bilinear",
     "upsample_nearest",
 ]
+
+# Other functions in torch than those of the same name in its root: graphs of programs (torch.fx) tell them apart.
+for _name in (
+    "adaptive_max_pool1d",
+    "celu",
+    "embedding",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool3d",
+    "pad",
+    "relu",
+    "rrelu",
+    "selu",
+    "threshold",
+):
+    globals()[_name] = _twin(globals()[_name], __name__)
