@@ -55,14 +55,41 @@ def stop_at(made: train.Learner, batches: int, number: int) -> None:
     made.on("after_batch", count)
 
 
+def kill_at(made: train.Learner, moment: str) -> None:
+    """Nothing; the process is killed at the named moment, such as "batch 13", "fsync 2" or "replace 3"."""
+    what, _, count = moment.partition(" ")
+    if what == "batch":
+        stop_at(made, int(count), signal.SIGKILL)
+        return
+    usual, seen = getattr(os, what), [0]
+
+    def counted(*arguments: Any) -> Any:
+        seen[0] += 1
+        if seen[0] == int(count):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return usual(*arguments)
+
+    setattr(os, what, counted)
+
+
+def loader(workers: int) -> Any:
+    """Batches in a random order, read by processes of their own."""
+    inputs, classes, _ = problem()
+    data = pyburn.utils.data.TensorDataset(inputs[:64], classes[:64])
+    return pyburn.utils.data.DataLoader(data, 8, shuffle=True, num_workers=workers)
+
+
 if __name__ == "__main__":
+    place, device, workers, *moments = sys.argv[1:]
     run = learner(
-        sys.argv[1],
+        place,
+        device=device,
         accumulate=3,
-        callbacks=[train.EMA(0.9)],
+        callbacks=[train.EMA(0.9), train.Checkpoints(train.KeepLast(2), every=3)],
         lr_scheduler=lambda optimizer: pyburn.optim.lr_scheduler.OneCycleLR(optimizer, 0.05, total_steps=40),
-        checkpoints=train.KeepLast(2),
+        metrics=["accuracy", "auroc"],
+        checkpoints=None,
     )
-    if len(sys.argv) > 2:
-        stop_at(run, int(sys.argv[2]), signal.SIGKILL)
-    fit(run, resume=True)
+    for each in moments:
+        kill_at(run, each)
+    run.fit(loader(int(workers)), problem()[2], 3, batch_size=8, resume=True)

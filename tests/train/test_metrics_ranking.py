@@ -10,8 +10,10 @@ import pytest
 import sklearn.metrics
 import torch
 import torchmetrics.functional.classification as tm
+from pyburn import nn, train
 from pyburn.train import metrics
 
+from . import runs
 from .metric_checks import agree, check_splits, ours
 
 KINDS = {
@@ -93,3 +95,28 @@ def test_wrong_values_say_what_to_do():
         area.update(pyburn.rand(4, 4), pyburn.tensor([0, 1, 2, 1]))
     with pytest.raises(pyburn.ShapeError, match="scores of every class"):
         metrics.AUROC().update(pyburn.tensor([1, 2]), pyburn.tensor([1, 2]))
+
+
+def test_a_learner_knows_logits_by_its_loss():
+    inputs, classes, valid = runs.problem()
+    made = runs.learner(False, metrics=["auroc", "auc_pr"])
+    line = runs.fit(made, 1)[-1]
+    chances = pyburn.softmax(made.predict(valid[0]), 1)
+    expected = sklearn.metrics.roc_auc_score(valid[1].tolist(), chances.double().numpy().round(12), multi_class="ovr")
+    assert line["valid_auroc"] == pytest.approx(expected, abs=1e-6)
+    flags = (classes > 0).float().unsqueeze(1)
+    for loss, last in ((nn.BCEWithLogitsLoss(), nn.Identity()), (nn.BCELoss(), nn.Sigmoid())):
+        model = nn.Sequential(nn.Linear(8, 1), last)
+        made = train.Learner(
+            model, loss, "sgd", lr=0.1, metrics=["accuracy", "f1", "auroc"], folder=False, renderer=None
+        )
+        line = made.fit((inputs, flags), (inputs, flags), 2)[-1]
+        output, threshold = made.predict(inputs), 0.0 if isinstance(last, nn.Identity) else 0.5
+        right = ((output > threshold) == (flags > 0.5)).float().mean().item()
+        assert line["valid_accuracy"] == pytest.approx(right)
+        assert line["valid_auroc"] == pytest.approx(sklearn.metrics.roc_auc_score(flags.flatten(), output.flatten()))
+    wrong = train.Learner(
+        nn.Linear(8, 1), nn.BCEWithLogitsLoss(), metrics=[metrics.AUROC(from_logits=False)], folder=False
+    )
+    with pytest.raises(ValueError, match="so they are no probabilities"):
+        wrong.evaluate((inputs * 9, flags))

@@ -1,14 +1,18 @@
 """A run that was killed or interrupted goes on with the losses that it would have had."""
 
+import contextlib
 import json
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pyburn
 import pytest
 from pyburn import train
+from pyburn.optim import lr_scheduler
+from pyburn.train import building
 
 from train import runs
 
@@ -26,16 +30,115 @@ def lines(folder):
     return [{name: value for name, value in line.items() if name != "seconds"} for line in found]
 
 
-def run(folder, *arguments):
-    return subprocess.run([sys.executable, runs.__file__, str(folder), *map(str, arguments)], check=False).returncode
+def run(folder, *arguments, device="cpu", workers=0):
+    command = [sys.executable, runs.__file__, str(folder), device, str(workers), *arguments]
+    return subprocess.run(command, check=False).returncode
 
 
-@pytest.mark.parametrize("batches", [1, 13, 22])
-def test_a_killed_run_goes_on_bit_for_bit(tmp_path, batches):
-    assert run(tmp_path / "whole") == 0
-    assert run(tmp_path / "killed", batches) == -signal.SIGKILL
-    assert run(tmp_path / "killed") == 0
-    assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a run that nobody kills writes, by its device and the processes that read its data."""
+    known = {}
+
+    def lines_of(device, workers):
+        if (device, workers) not in known:
+            folder = tmp_path_factory.mktemp("whole")
+            assert run(folder, device=device, workers=workers) == 0
+            known[device, workers] = lines(folder)
+        return known[device, workers]
+
+    return lines_of
+
+
+@pytest.mark.parametrize(
+    ("device", "workers", "moments"),
+    [
+        pytest.param("cpu", 0, ["batch 1"], marks=pytest.mark.slow),
+        ("cpu", 0, ["batch 13", "fsync 5"]),  # twice: the second time while a checkpoint is written
+        ("cpu", 0, ["batch 10"]),  # while it validates
+        ("cpu", 0, ["replace 7", "batch 4"]),  # between a checkpoint and its index, or the index and the files
+        pytest.param("cpu", 2, ["batch 20"], marks=pytest.mark.slow),
+        ("cpu", 2, ["fsync 4", "replace 2", "batch 11"]),
+        # Each start compiles all shaders again: minutes on a software driver.
+        pytest.param("wgpu", 0, ["batch 13"], marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+    ],
+)
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path, whole, device, workers, moments):
+    for moment in moments:
+        assert run(tmp_path, moment, device=device, workers=workers) == -signal.SIGKILL
+    assert run(tmp_path, device=device, workers=workers) == 0
+    assert lines(tmp_path) == whole(device, workers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_runs_killed_at_random(tmp_path, whole, seed):
+    random = Random(seed)
+    for _ in range(random.randint(1, 4)):
+        what = random.choice(["batch", "fsync", "replace"])
+        assert run(tmp_path, f"{what} {random.randint(1, 12)}", workers=seed % 2) in (0, -signal.SIGKILL)
+    assert run(tmp_path, workers=seed % 2) == 0
+    assert lines(tmp_path) == whole("cpu", seed % 2)
+
+
+OPTIMIZERS = sorted(name for name in building._OPTIMIZERS if name not in ("lbfgs", "muon", "sparseadam"))
+SCHEDULES = {
+    "StepLR": lambda optimizer: lr_scheduler.StepLR(optimizer, 1, 0.5),
+    "MultiStepLR": lambda optimizer: lr_scheduler.MultiStepLR(optimizer, [1, 2]),
+    "ExponentialLR": lambda optimizer: lr_scheduler.ExponentialLR(optimizer, 0.9),
+    "CosineAnnealingLR": lambda optimizer: lr_scheduler.CosineAnnealingLR(optimizer, 4),
+    "CosineAnnealingWarmRestarts": lambda optimizer: lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2),
+    "ReduceLROnPlateau": lambda optimizer: lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, threshold=1.0),
+    "OneCycleLR": lambda optimizer: lr_scheduler.OneCycleLR(optimizer, 0.02, total_steps=40),
+    "CyclicLR": lambda optimizer: lr_scheduler.CyclicLR(optimizer, 1e-4, 1e-2, 3, cycle_momentum=False),
+    "LinearLR": lambda optimizer: lr_scheduler.LinearLR(optimizer, total_iters=3),
+    "PolynomialLR": lambda optimizer: lr_scheduler.PolynomialLR(optimizer, 4),
+    "LambdaLR": lambda optimizer: lr_scheduler.LambdaLR(optimizer, lambda step: 0.9**step),
+    "SequentialLR": lambda optimizer: lr_scheduler.SequentialLR(
+        optimizer, [lr_scheduler.ConstantLR(optimizer, 0.1), lr_scheduler.ExponentialLR(optimizer, 0.9)], [2]
+    ),
+}
+SETTINGS = {
+    "accumulate": {"accumulate": 3},
+    "clipped": {"clip_norm": 0.5, "clip_value": 0.1},
+    "bfloat16": {"precision": "bfloat16"},
+    "float16": {"precision": "float16"},
+    "averaged": {"callbacks": [lambda: train.EMA(0.8)], "accumulate": 2},
+    "recomputed": {"recompute": ["0"]},
+    "groups": {"groups": {"4.*": {"lr": 0.1}}, "lr_scheduler": SCHEDULES["StepLR"]},
+    "patient": {"callbacks": [lambda: train.EarlyStopping("valid_loss", patience=2, min_delta=0.02)]},
+}
+CASES = [{"optimizer": name} for name in OPTIMIZERS]
+CASES += [{"lr_scheduler": make} for make in SCHEDULES.values()]
+CASES += list(SETTINGS.values())
+NAMES = [*OPTIMIZERS, *SCHEDULES, *SETTINGS]
+
+
+CASES += [pytest.param({"device": "wgpu", "accumulate": 3}, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("options", CASES, ids=[*NAMES, "wgpu"])
+def test_every_setting_goes_on_bit_for_bit(tmp_path, options):
+    """The new learner knows nothing but the files, as after a kill within the second and within the third epoch."""
+
+    def made(folder):
+        callbacks = [make() for make in options.get("callbacks", [])]
+        callbacks.append(train.Checkpoints(train.KeepLast(2), every=3))
+        return runs.learner(folder, checkpoints=None, **{**options, "callbacks": callbacks})
+
+    runs.fit(made(tmp_path / "whole"))
+    for batches in (16, 17):  # since the checkpoint of batch 6 of the second epoch, then of batch 6 of the third
+        part = made(tmp_path / "part")
+        count_down(part, batches)
+        with contextlib.suppress(MemoryError):
+            runs.fit(part, resume=True)
+    runs.fit(made(tmp_path / "part"), resume=True)
+    assert lines(tmp_path / "part") == lines(tmp_path / "whole")
+
+
+def count_down(learner, batches):
+    left = iter([*[None] * (batches - 1), 1])
+    learner.on("after_batch", lambda learner: learner.training and next(left, None) and stop())
 
 
 @pytest.mark.parametrize("batches", [5, 9, 14, 27])

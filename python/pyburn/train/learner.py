@@ -117,6 +117,8 @@ class Learner:
         self.gradients = Gradients(accumulate, clip_norm, clip_value, precision)
         self.strategy, self.recompute = strategy, tuple(recompute)
         self.metrics = [Loss(), *(metric(each) for each in metrics)]
+        for each in self.metrics:
+            each.prepare(loss)
         self.trackers: dict[str, list[Metric]] = {}
         self.events = Events()
         self.history: list[dict[str, Any]] = []

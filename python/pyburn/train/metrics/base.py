@@ -83,6 +83,12 @@ class Metric:
         """The value over all batches since `reset()`; nan when there was none."""
         raise NotImplementedError(f"{type(self).__name__}: a Metric must define compute().")
 
+    def prepare(self, loss: Any) -> None:
+        """Nothing; the metric knows the loss of the Learner, which may say what the outputs are."""
+        reader: Any = getattr(self, "_read", None)
+        if hasattr(reader, "learn"):
+            reader.learn(loss)
+
     def observe(self, batch: Batch) -> None:
         """Takes one batch of the Learner into account: its output and target, unless a metric needs more of it."""
         self.update(batch.output, batch.target)

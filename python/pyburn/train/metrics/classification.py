@@ -39,8 +39,9 @@ class ClassScore(Accumulated):
         threshold: Above it a probability means yes, in binary and multilabel tasks.
         top_k: A multiclass answer is right where the target is among the k best scores.
         ignore_index: Targets of this value do not count.
-        from_logits: Whether outputs of binary and multilabel tasks are logits, not probabilities. Values outside of
-            0 to 1 are refused otherwise, so that the threshold cannot silently be the wrong one.
+        from_logits: Whether outputs of binary and multilabel tasks are logits, not probabilities. Without it the
+            Learner's loss says so where it can. Values outside of 0 to 1 are refused otherwise, so that the threshold
+            cannot silently be the wrong one.
         zero_division: The score of a class where nothing is divided by nothing.
     """
 
@@ -57,7 +58,7 @@ class ClassScore(Accumulated):
         threshold: float = 0.5,
         top_k: int = 1,
         ignore_index: int | None = None,
-        from_logits: bool = False,
+        from_logits: bool | None = None,
         zero_division: float = 0.0,
         name: str | None = None,
     ) -> None:
@@ -302,7 +303,7 @@ class ConfusionMatrix(Accumulated):
         threshold: float = 0.5,
         top_k: int = 1,
         ignore_index: int | None = None,
-        from_logits: bool = False,
+        from_logits: bool | None = None,
         name: str | None = None,
     ) -> None:
         self.name = name or self.name

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pyburn import nn
 from pyburn._core import ShapeError, Tensor, int64
 from pyburn._core import bool as bool_
+from pyburn.nn import functional as F
 from pyburn.ops import arange, bincount, full_like, ones_like, sigmoid, softmax, where, zeros
 from pyburn.train.metrics.base import to_tensor
 
@@ -51,7 +53,7 @@ class LabelReader:
         threshold: float = 0.5,
         top_k: int = 1,
         ignore_index: int | None = None,
-        from_logits: bool = False,
+        from_logits: bool | None = None,
     ) -> None:
         if task not in (None, "binary", "multiclass", "multilabel"):
             raise ValueError(f"{name}: task is {task!r}; expected 'binary', 'multiclass', 'multilabel' or None.")
@@ -71,6 +73,11 @@ class LabelReader:
         output, target = to_tensor(self.name, "output", output), to_tensor(self.name, "target", target)
         task = self.task or self._task_of(output, target)
         return self._classes_of(output, target) if task == "multiclass" else self._flags_of(task, output, target)
+
+    def learn(self, loss: Any) -> None:
+        """Nothing; whether outputs are logits is known from the loss of the run, where nobody has said it."""
+        if self.from_logits is None:
+            self.from_logits = takes_logits(loss)
 
     def scores(self, output: Any, target: Any) -> tuple[Task, Tensor, Tensor, Tensor | int]:
         """Scores (M, C), targets (M,) or (M, L), and how many scores cannot be judged, for metrics of the ranking."""
@@ -214,6 +221,26 @@ class LabelReader:
         legal = target >= 0 if largest is None else (target >= 0) & (target <= largest)
         valid = ones_like(legal) if self.ignore_index is None else target != self.ignore_index
         return valid & legal, (valid & legal.logical_not()).sum()
+
+
+_OF_LOGITS = (
+    *(nn.CrossEntropyLoss, nn.NLLLoss, nn.BCEWithLogitsLoss, nn.MultiLabelSoftMarginLoss),
+    *(F.cross_entropy, F.nll_loss, F.binary_cross_entropy_with_logits, F.multilabel_soft_margin_loss),
+)
+_OF_CHANCES = (nn.BCELoss, F.binary_cross_entropy)
+
+
+def takes_logits(loss: Any) -> bool | None:
+    """Whether a loss is made for logits (or logarithms of probabilities, whose softmax they are) or for probabilities.
+
+    Example:
+        >>> takes_logits(nn.CrossEntropyLoss()), takes_logits(nn.BCELoss()), takes_logits(nn.MSELoss())
+        (True, False, None)
+    """
+    for known, answer in ((_OF_LOGITS, True), (_OF_CHANCES, False)):
+        if any(loss is each or (isinstance(each, type) and isinstance(loss, each)) for each in known):
+            return answer
+    return None
 
 
 def _outside(values: Tensor, smallest: int, largest: int | None) -> Tensor | int:

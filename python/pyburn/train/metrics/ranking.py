@@ -22,8 +22,8 @@ class CurveArea(Accumulated):
             targets, "micro" takes all scores together (multilabel only), "none" gives one value per class, where nan
             says that the class has no area.
         ignore_index: Targets of this value do not count.
-        from_logits: Whether outputs are logits: then those of a multiclass task pass through softmax. Values outside of
-            0 to 1 are refused otherwise.
+        from_logits: Whether outputs are logits: then those of a multiclass task pass through softmax. Without it the
+            Learner's loss says so where it can. Values outside of 0 to 1 are refused otherwise.
     """
 
     higher_is_better: bool | None = True
@@ -35,7 +35,7 @@ class CurveArea(Accumulated):
         num_classes: int | None = None,
         average: Literal["macro", "weighted", "micro", "none"] = "macro",
         ignore_index: int | None = None,
-        from_logits: bool = False,
+        from_logits: bool | None = None,
         name: str | None = None,
     ) -> None:
         self.name = name or self.name
