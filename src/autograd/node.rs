@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use smallvec::SmallVec;
 
 use super::saved::Saved;
@@ -75,6 +76,10 @@ pub struct Hooks {
     /// `grad_fn.register_prehook` and `register_hook`.
     pub pre: Vec<(u64, Py<PyAny>)>,
     pub post: Vec<(u64, Py<PyAny>)>,
+    /// A weak reference to the Python object that shows the node, so that it is one while somebody holds it.
+    pub shown: Option<Py<PyAny>>,
+    /// `grad_fn.metadata`.
+    pub metadata: Option<Py<PyDict>>,
     /// Tensors with `retain_grad()`.
     pub retain: Vec<(usize, std::sync::Weak<Inner>)>,
 }

@@ -233,6 +233,22 @@ impl PyNode {
 
     /// The node as an object whose class has its name, as in torch: `MulBackward0`.
     pub fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let node = Arc::clone(&self.0.node);
+        // Nothing stays locked while Python runs.
+        let known = node.hooks.lock().as_ref().and_then(|hooks| hooks.shown.as_ref().map(|shown| shown.clone_ref(py)));
+        if let Some(known) = known {
+            let object = known.bind(py).call0()?;
+            if !object.is_none() {
+                return Ok(object);
+            }
+        }
+        let object = self.new_object(py)?;
+        let shown = py.import("weakref")?.getattr("ref")?.call1((&object,))?.unbind();
+        node.with_hooks(|hooks| hooks.shown = Some(shown));
+        Ok(object)
+    }
+
+    fn new_object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let base = py.get_type::<Self>();
         let classes = CLASSES.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
         let name = self.class_name().to_string();
@@ -318,6 +334,18 @@ impl PyNode {
             None => Ok((None, 0)),
         });
         PyTuple::new(py, pairs.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Whatever programs note down about this node.
+    #[getter]
+    fn metadata(&self, py: Python<'_>) -> Py<PyDict> {
+        let fresh = PyDict::new(py).unbind();
+        self.0.node.with_hooks(|hooks| hooks.metadata.get_or_insert(fresh).clone_ref(py))
+    }
+
+    /// Later ops have higher numbers.
+    fn _sequence_nr(&self) -> u64 {
+        self.0.node.sequence
     }
 
     /// The leaf of an AccumulateGrad node.

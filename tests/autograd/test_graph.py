@@ -216,12 +216,41 @@ def linear_layers(t):
     return log
 
 
+def node_objects(t):
+    """A node is one object while it is held: graph viewers name nodes by `id`, and note things down about them."""
+    x = leaf(t, 1.0, 2.0)
+    middle = x * 2
+    top = (middle.exp() + middle.sin()).grad_fn
+    held, edges = [], []
+
+    def visit(node):
+        if any(node is known for known in held):
+            return
+        held.append(node)
+        for part, _ in node.next_functions:
+            if part is not None:
+                visit(part)
+                edges.append((id(part), id(node)))
+
+    visit(top)
+    names = {id(node): node.name() for node in held}
+    top.metadata["note"] = 1
+    later = top.next_functions[0][0]
+    return [
+        sorted((names[one], names[other]) for one, other in edges),
+        top.metadata,
+        later is top.next_functions[0][0],
+        top._sequence_nr() > later._sequence_nr(),
+    ]
+
+
 SCENARIOS = [
     gradient_edges,
     kept_objects,
     kept_values,
     linear_layers,
     names_of_layers,
+    node_objects,
     shown_otherwise,
     without_derivatives,
     walk,
