@@ -52,3 +52,25 @@ def test_mistakes_are_named() -> None:
         ours.scaled_dot_product_attention(q, q, q, pyburn.zeros(2, 2), is_causal=True)
     with pytest.raises(RuntimeError, match="same dtype"):
         ours.scaled_dot_product_attention(q, q, q.double())
+
+
+@pytest.mark.parametrize("options", [{}, {"dropout_p": 0.5}, {"is_causal": True}])
+@pytest.mark.parametrize("shape", [(2, 2, 5, 4), (2, 5, 4), (5, 4)])
+@pytest.mark.parametrize("values", [4, 3])
+def test_writes_after_use(options, shape, values):
+    """Only torch's own op keeps the result: after dropout, say, a residual may be added to it in place."""
+
+    def outcome(lib, written):
+        sizes = [shape, shape, (*shape[:-1], values)]
+        tensors = [lib.ones(*size, requires_grad=True) * 1 for size in sizes]
+        result = lib.nn.functional.scaled_dot_product_attention(*tensors, **options)
+        with lib.no_grad():
+            [*tensors, result][written].add_(1)
+        try:
+            result.sum().backward()
+        except RuntimeError as error:
+            return "modified by an inplace operation" in str(error)
+        return None
+
+    for written in range(4):
+        assert outcome(pyburn, written) == outcome(torch, written), written

@@ -45,10 +45,19 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask, is_causal)
     result = _attended(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+    if not _is_one_op(query, value, attn_mask, dropout_p):
+        return result
     name, inputs = "ScaledDotProductFlashAttentionForCpuBackward0", (query, key, value)
     # A mask of truths is turned into summands, so that it may be written to afterwards.
     summands = attn_mask is not None and attn_mask.dtype != bool_dtype
     return _stand_for(result, name, inputs, (*inputs, attn_mask) if summands else inputs, True)
+
+
+def _is_one_op(query: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
+    """Whether torch's CPU has one op for it, which keeps more for backward than its parts do."""
+    if dropout_p > 0.0 or query.dim() not in (3, 4) or query.shape[-1] != value.shape[-1]:
+        return False
+    return attn_mask is None or not attn_mask.requires_grad
 
 
 def _attended(
@@ -67,7 +76,12 @@ def _attended(
     dtype = query.dtype
     q, k, v = (x.to(float32) if x.dtype.itemsize < 4 else x for x in (query, key, value))
     factor = 1.0 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
-    scores = (q * factor) @ k.transpose(-2, -1)  # (..., L, S)
+    if factor > 0.0 and not _is_one_op(query, value, attn_mask, dropout_p):
+        # As torch shares the factor out where it has no op of its own.
+        q, k = q * math.sqrt(factor), k * math.sqrt(factor)
+    else:
+        q = q * factor
+    scores = q @ k.transpose(-2, -1)  # (..., L, S)
     if attn_mask is None and is_causal:
         scores = scores + _later(scores)
     elif attn_mask is not None and attn_mask.dtype == bool_dtype:
