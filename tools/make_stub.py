@@ -114,7 +114,7 @@ RETURNS = by_name(
         "_complex_number": "__complex__",
         "_float": "__float__",
         "_int": (
-            "__hash__ __index__ __int__ __len__ _get_function_disabled _set_function_disabled "
+            "__hash__ __index__ __int__ __len__ _get_function_disabled _sequence_nr _set_function_disabled "
             "_storage_nbytes _storage_ptr data_ptr dim element_size get_num_threads "
             "initial_seed ndimension nelement numel seed storage_offset"
         ),
