@@ -136,6 +136,7 @@ if _typing.TYPE_CHECKING:
         optim as optim,
         overrides as overrides,
         profiler as profiler,
+        quasirandom as quasirandom,
         quantization as quantization,
         safetensors as safetensors,
         serialization as serialization,
