@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -424,6 +426,35 @@ def test_tensors_that_say_what_they_are():
         our_kinds.BoundingBoxes([1, 2, 3, 4], format="xyxyxyxy", canvas_size=(9, 9))
     with pytest.raises(ValueError, match="2D or higher"):
         our_kinds.Image(pyburn.zeros(3))
+
+
+def test_classes_do_not_slow_other_tensors_down():
+    program = "import pyburn.vision.transforms, pyburn._overriding as o; assert not o._armed"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_pillow_and_numpy_are_not_needed_for_tensors():
+    program = """
+import sys
+sys.modules.update({"PIL": None, "PIL.Image": None, "numpy": None})
+import pyburn
+from pyburn.vision import datasets, imaging, io, ops, transforms, utils
+x = transforms.RandomResizedCrop(8)(pyburn.rand(2, 3, 16, 16))
+assert transforms.ColorJitter(0.3, 0.3, 0.3, 0.1)(x).shape == (2, 3, 8, 8)
+try:
+    transforms.ToPILImage()(x[0])
+except ImportError as error:
+    assert "pip install pillow" in str(error)
+else:
+    raise SystemExit("an image of PIL without PIL")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_batches_of_images():
+    data = [(our_kinds.Image(pyburn.full((1, 2, 2), float(i))), i) for i in range(4)]
+    images, labels = next(iter(pyburn.data.DataLoader(data, batch_size=4)))
+    assert images.shape == (4, 1, 2, 2) and labels.tolist() == [0, 1, 2, 3]
 
 
 def test_linear_transformation_and_lambda():

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
-from pyburn._core import Tensor, dtype
-from pyburn._overriding import DisableTorchFunctionSubclass
+from pyburn._core import Tensor, _disabled_torch_function_impl, dtype
 from pyburn.ops import as_tensor
 from pyburn.vision._pil import is_pil, to_tensor
 
 __all__ = ["BoundingBoxFormat", "BoundingBoxes", "Image", "Mask", "TVTensor", "Video", "wrap"]
 
 Self = TypeVar("Self", bound="TVTensor")
-# What these give is of their class again; what others compute is a plain tensor.
-_KEEP = ("clone", "to", "detach", "pin_memory")
 
 
 class TVTensor(Tensor):
     """The base of all: a tensor whose class says what it is; what is computed with it is a plain tensor."""
 
-    @classmethod
-    def __torch_function__(
-        cls,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """What `func` gives for plain tensors, of this class where it is only a copy."""
-        if not all(issubclass(cls, kind) for kind in types):
-            return NotImplemented
-        with DisableTorchFunctionSubclass():
-            output = func(*args, **(kwargs or {}))
-        name = getattr(func, "__name__", "")
-        if name in _KEEP and args and isinstance(args[0], cls):
-            return args[0]._like(output.as_subclass(Tensor))
-        return output.as_subclass(Tensor) if isinstance(output, TVTensor) else output
+    # Switched off: so calls of others cost what they cost without these classes, and give plain tensors.
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
+
+    def clone(self, *args: Any, **kwargs: Any) -> Any:
+        """A copy of the same class."""
+        return self._like(self.as_subclass(Tensor).clone(*args, **kwargs))
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """The same in another dtype or on another device."""
+        return self._like(self.as_subclass(Tensor).to(*args, **kwargs))
+
+    def detach(self) -> Any:
+        """The same without its history."""
+        return self._like(self.as_subclass(Tensor).detach())
 
     @staticmethod
     def _plain(data: Any, dtype: dtype | None, device: Any, requires_grad: bool | None) -> Tensor:
