@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from typing import Any
 
 from pyburn import nn
-from pyburn.vision.models import segmentation
+from pyburn.vision.models import feature_extraction, segmentation
 from pyburn.vision.models._building import Builder, builders
 from pyburn.vision.models._enums import WeightsEnum, get_model_weights, get_weight, weights_of
 from pyburn.vision.models.alexnet import AlexNet, alexnet
@@ -131,6 +131,7 @@ __all__ = [
     "efficientnet_v2_l",
     "efficientnet_v2_m",
     "efficientnet_v2_s",
+    "feature_extraction",
     "get_model",
     "get_model_builder",
     "get_model_weights",

@@ -1,0 +1,127 @@
+"""Features from the middle of a model, by the names of its layers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyburn import nn
+
+__all__ = ["create_feature_extractor"]
+
+Nodes = Mapping[str, str] | Sequence[str]
+
+
+def create_feature_extractor(
+    model: nn.Module,
+    return_nodes: Nodes | None = None,
+    train_return_nodes: Nodes | None = None,
+    eval_return_nodes: Nodes | None = None,
+) -> nn.Module:
+    """A module with the weights of `model` that gives a dictionary of the outputs of some of its layers.
+
+    Args:
+        model: Any module; the weights are shared with it.
+        return_nodes: The name of each layer whose output is wanted, ``"layer1.0"``, and perhaps another name for it in
+            the dictionary. Of a layer that is called several times ``"relu_1"`` is the second output.
+        train_return_nodes: Other layers while training, together with `eval_return_nodes`.
+        eval_return_nodes: Other layers in evaluation mode.
+
+    Raises:
+        ValueError: There is no such layer, or it was not called.
+
+    Differs from torchvision:
+        Names of functions inside a layer's `forward` are not known, only those of layers.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.vision import models
+        >>> extractor = create_feature_extractor(models.squeezenet1_1(num_classes=2), {"features.5": "early"})
+        >>> extractor(pyburn.zeros(1, 3, 64, 64))["early"].shape
+        pyburn.Size([1, 128, 7, 7])
+    """
+    if (train_return_nodes is None) != (eval_return_nodes is None):
+        raise ValueError(
+            "create_feature_extractor: give both train_return_nodes and eval_return_nodes, or return_nodes"
+        )
+    if (return_nodes is None) == (train_return_nodes is None):
+        raise ValueError("create_feature_extractor: give return_nodes, or train_return_nodes and eval_return_nodes")
+    train, evaluate = train_return_nodes or return_nodes or [], eval_return_nodes or return_nodes or []
+    return FeatureExtractor(model, _named(model, train), _named(model, evaluate))
+
+
+def _named(model: nn.Module, nodes: Nodes) -> dict[tuple[str, int], str]:
+    """The wanted name of each layer and of its how-manieth call."""
+    layers = dict(model.named_modules())
+    found = {}
+    for node, name in nodes.items() if isinstance(nodes, Mapping) else zip(nodes, nodes):
+        counted = re.fullmatch(r"(.+)_(\d+)", node)
+        if node in layers:
+            found[node, 0] = name
+        elif counted and counted[1] in layers:
+            found[counted[1], int(counted[2])] = name
+        else:
+            raise ValueError(f"create_feature_extractor: the model has no layer {node!r}; see model.named_modules()")
+    return found
+
+
+class _Enough(Exception):
+    """All that was wanted is there."""
+
+
+class FeatureExtractor(nn.Module):
+    """A model that gives the outputs of some of its layers and stops when it has them.
+
+    Args:
+        model: The model.
+        train_nodes: The names of layers and how often each was called before, with the names for their outputs.
+        eval_nodes: The same in evaluation mode.
+    """
+
+    def __init__(
+        self, model: nn.Module, train_nodes: dict[tuple[str, int], str], eval_nodes: dict[tuple[str, int], str]
+    ) -> None:
+        super().__init__()
+        # The very same dictionaries: keys of the state are the model's, and what moves here moves there.
+        for kind in ("_parameters", "_buffers", "_modules"):
+            self.__dict__[kind] = model.__dict__[kind]
+        self._whole = [model]
+        self.train_nodes, self.eval_nodes = train_nodes, eval_nodes
+        self.training = model.training
+
+    def train(self, mode: bool = True) -> FeatureExtractor:
+        """This module with `training` set to `mode`, in the model and all of its layers too."""
+        self._whole[0].training = mode
+        return super().train(mode)
+
+    def forward(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The outputs of the wanted layers by their names, in the order in which they were asked for."""
+        wanted = self.train_nodes if self.training else self.eval_nodes
+        model = self._whole[0]
+        outputs: dict[tuple[str, int], Any] = {}
+        calls = dict.fromkeys([layer for layer, _ in wanted], 0)
+
+        def keep(layer: str, output: Any) -> None:
+            if (layer, calls[layer]) in wanted:
+                outputs[layer, calls[layer]] = output
+            calls[layer] += 1
+            if len(outputs) == len(wanted):
+                raise _Enough
+
+        layers = dict(model.named_modules())
+        hooks = [
+            layers[layer].register_forward_hook(lambda _, inputs, output, layer=layer: keep(layer, output))
+            for layer in calls
+        ]
+        try:
+            model(*args, **kwargs)
+        except _Enough:
+            pass
+        finally:
+            for hook in hooks:
+                hook.remove()
+        missing = [layer for layer, count in wanted if (layer, count) not in outputs]
+        if missing:
+            raise ValueError(f"create_feature_extractor: the layer {missing[0]!r} was not called that often")
+        return {name: outputs[node] for node, name in wanted.items()}
