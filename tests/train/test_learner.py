@@ -278,3 +278,55 @@ def test_weights_are_saved_and_loaded(tmp_path):
         other.load(tmp_path / name)
         assert pyburn.equal(other.model[0].weight, made.model[0].weight)
         other.model[0].weight.data.zero_()
+
+
+class Lightning(nn.Module):
+    """A module in Lightning's form, which says all that a run needs."""
+
+    def __init__(self, form):
+        super().__init__()
+        self.layer, self.form = nn.Linear(8, 3), form
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        output = self(x)
+        return {"loss": nn.functional.cross_entropy(output, y), "output": output}
+
+    def validation_step(self, batch, batch_idx):
+        return self.training_step(batch, batch_idx)
+
+    def configure_optimizers(self):
+        optimizer = pyburn.optim.SGD(self.parameters(), lr=0.5)
+        schedule = pyburn.optim.lr_scheduler.StepLR(optimizer, 1, 0.1)
+        return {
+            "optimizer": optimizer,
+            "lists": ([optimizer], [schedule]),
+            "dictionary": {"optimizer": optimizer, "lr_scheduler": schedule},
+            "nested": {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}},
+            "two": [optimizer, optimizer],
+        }[self.form]
+
+
+@pytest.mark.parametrize(
+    ("form", "rates"),
+    [("optimizer", [0.5, 0.5]), ("lists", [0.5, 0.05]), ("dictionary", [0.5, 0.05]), ("nested", [5e-9, 5e-17])],
+)
+def test_a_module_in_the_form_of_lightning(form, rates):
+    made = train.Learner(Lightning(form), metrics=["accuracy"], folder=False, renderer=None)
+    history = runs.fit(made, 2)
+    assert [line["lr"] for line in history] == pytest.approx(rates, rel=1e-6)
+    assert 0 < history[-1]["valid_accuracy"] <= 1
+    assert isinstance(made.optimizer, pyburn.optim.SGD)
+
+
+def test_what_a_learner_cannot_step():
+    with pytest.raises(TypeError, match="gave 2 optimizers"):
+        train.Learner(Lightning("two"), folder=False)
+    with pytest.raises(TypeError, match=r"optimizer\.step\(closure\)"):
+        train.Learner(nn.Linear(1, 1), nn.MSELoss(), "lbfgs", folder=False)
+    assert isinstance(
+        train.Learner(Lightning("optimizer"), optimizer="adam", folder=False).optimizer, pyburn.optim.Adam
+    )

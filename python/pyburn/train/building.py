@@ -48,7 +48,7 @@ def optimizer(
     if isinstance(given, Optimizer):
         if lr is not None or groups:
             raise TypeError("Learner: lr and groups belong to an optimizer given by name; set them on the optimizer")
-        return given
+        return stepping(given)
     options = {} if lr is None else {"lr": lr}
     if isinstance(given, str) and given.lower() not in _OPTIMIZERS:
         raise ValueError(f"Learner: there is no optimizer {given!r}; the names are {', '.join(sorted(_OPTIMIZERS))}")
@@ -56,7 +56,43 @@ def optimizer(
     made = make(parameter_groups(model, groups), **options)
     if not isinstance(made, Optimizer):
         raise TypeError(f"Learner: optimizer made a {type(made).__name__}, which is no pyburn.optim.Optimizer")
-    return made
+    return stepping(made)
+
+
+def stepping(given: Optimizer) -> Optimizer:
+    """The optimizer, where a step needs nothing but gradients."""
+    if isinstance(given, optim.LBFGS):
+        raise TypeError("Learner: LBFGS asks for the loss many times in one step; call optimizer.step(closure) by hand")
+    return given
+
+
+def configured(
+    model: Any, schedule: Any, every: str | None, monitor: str
+) -> tuple[Optimizer, LRScheduler | Callable[[Optimizer], LRScheduler] | None, str | None, str]:
+    """The optimizer, the schedule, its pace and the watched number that `model.configure_optimizers()` asks for.
+
+    It gives an optimizer, a pair of lists (optimizers, schedules), or a dictionary with "optimizer" and "lr_scheduler",
+    which may be a dictionary again with "scheduler", "interval" and "monitor". What the Learner was given comes first.
+    """
+    given, found = model.configure_optimizers(), None
+    if isinstance(given, Mapping):
+        given, found = given["optimizer"], given.get("lr_scheduler")
+    elif isinstance(given, tuple) and len(given) == 2 and all(isinstance(each, list) for each in given):
+        given, found = given[0], given[1]
+    optimizers = list(given) if isinstance(given, (list, tuple)) else [given]
+    schedules = list(found) if isinstance(found, (list, tuple)) else [found]
+    if len(optimizers) != 1 or not isinstance(optimizers[0], Optimizer) or len(schedules) > 1:
+        raise TypeError(
+            f"Learner: configure_optimizers() gave {len(optimizers)} optimizers and {len(schedules)} schedules; "
+            "a Learner steps one of each: write a strategy= for more"
+        )
+    first = schedules[0] if schedules else None
+    if isinstance(first, Mapping):
+        every, monitor = every or first.get("interval", "epoch"), first.get("monitor", monitor)
+        first = first["scheduler"]
+    elif first is not None:
+        every = every or "epoch"  # as Lightning does, whatever the schedule
+    return optimizers[0], first if schedule is None else schedule, every, monitor
 
 
 def parameter_groups(model: nn.Module, groups: Mapping[str, Mapping[str, Any]]) -> Any:

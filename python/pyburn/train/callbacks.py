@@ -64,7 +64,9 @@ class EarlyStopping(Callback):
 
 
 class EMA(Callback):
-    """Keeps an exponential moving average of the weights, which validates in their place and stays when the run ends.
+    """Keeps an exponential moving average of the weights, which validates in their place.
+
+    The model trains on, and ends, with its own weights; `apply(learner)` gives it the average.
 
     Args:
         decay: How much of the average stays at each step.

@@ -49,7 +49,8 @@ class Learner:
         model: The module to train. Where it has `training_step(batch)` or `validation_step(batch)`, these give the loss
             (or a dictionary with "loss", and "output" and "target" for the metrics) and `loss` is not needed.
         loss: Any `loss(output, target)`.
-        optimizer: An optimizer, a function that makes one from the weights, or a name such as "adamw".
+        optimizer: An optimizer, a function that makes one from the weights, or a name such as "adamw". Without it, what
+            the model's own `configure_optimizers()` gives in one of Lightning's forms, else "adamw".
         lr_scheduler: A schedule, or a function that makes one from the optimizer.
         lr: The rate of an optimizer that is given by name.
         groups: Settings of its own for some weights, by the pattern of their names: ``{"backbone.*": {"lr": 1e-5}}``.
@@ -85,7 +86,7 @@ class Learner:
         self,
         model: nn.Module,
         loss: Callable[..., Tensor] | None = None,
-        optimizer: Optimizer | Callable[..., Optimizer] | str = "adamw",
+        optimizer: Optimizer | Callable[..., Optimizer] | str | None = None,
         lr_scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None = None,
         *,
         lr: float | None = None,
@@ -112,7 +113,12 @@ class Learner:
         if device is not None:
             model.to(device)
         self.device = building.device_of(model)
-        self.optimizer = building.optimizer(model, optimizer, lr, groups or {})
+        if optimizer is None and hasattr(model, "configure_optimizers"):
+            optimizer, lr_scheduler, schedule_every, monitor = building.configured(
+                model, lr_scheduler, schedule_every, monitor
+            )
+            self.monitor = monitor
+        self.optimizer = building.optimizer(model, optimizer or "adamw", lr, groups or {})
         self.schedule = Schedule(building.scheduler(self.optimizer, lr_scheduler), schedule_every, monitor)
         self.gradients = Gradients(accumulate, clip_norm, clip_value, precision)
         self.strategy, self.recompute = strategy, tuple(recompute)

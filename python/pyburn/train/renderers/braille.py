@@ -59,9 +59,9 @@ def curve_lines(
     Example:
         >>> for row in curve_lines([("blue", [(1, 0.0), (2, 1.0)])], 12, 4):
         ...     print("".join(sign for sign, _ in row).rstrip())
-           1⎹    ⢀⡠⠊
-            ⎹  ⢀⠔⠁
-           0⎹⡠⠊⠁
+           1│    ⢀⡠⠊
+            │  ⢀⠔⠁
+           0│⡠⠊⠁
              1     2
     """
     known = [(colour, [(x, y) for x, y in points if math.isfinite(y)]) for colour, points in series]
@@ -82,7 +82,7 @@ def curve_lines(
     rows = []
     for number, row in enumerate(canvas.rows()):
         label = labels[0] if number == 0 else labels[1] if number == canvas.height - 1 else ""
-        rows.append([(f"{label:>{margin}}⎹", "dim"), *row])
+        rows.append([(f"{label:>{margin}}│", "dim"), *row])
     first, last = f"{min(xs):g}", f"{max(xs):g}"
     gap = max(1, canvas.width - len(first) - len(last))
     return [*rows, [(" " * (margin + 1) + first + " " * gap + last, "dim")]]

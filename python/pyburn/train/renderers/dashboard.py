@@ -96,7 +96,8 @@ class Dashboard(App[None]):
     #plots { grid-size: 2 2; grid-gutter: 0 1; height: 1fr; }
     Plot { border: round $surface-lighten-2; border-title-color: $text; height: 100%; width: 100%; }
     #below { height: 9; }
-    #numbers, #machine { width: 1fr; border: round $surface-lighten-2; padding: 0 1; height: 100%; }
+    #numbers, #machine { width: 1fr; border: round $surface-lighten-2; padding: 0 1; height: 100%;
+        border-title-color: $text; }
     RichLog { height: 4; padding: 0 1; background: $surface; }
     """
 
