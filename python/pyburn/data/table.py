@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -328,7 +329,7 @@ class HuggingFaceDataset(Dataset[Any]):
 
 def _load_hugging_face(name: str | os.PathLike[str], options: dict[str, Any]) -> Any:
     try:
-        import datasets
+        datasets = importlib.import_module("datasets")
     except ImportError as error:
         raise ImportError("HuggingFaceDataset needs Hugging Face's datasets: pip install datasets") from error
     if os.path.isdir(name) and not options:
