@@ -62,6 +62,8 @@ def test_other_forms_of_csv(tmp_path):
     (tmp_path / "plain.csv").write_text("\ufeff1;2\n3;4\n", encoding="utf-8")
     assert CSVDataset(tmp_path / "plain.csv", delimiter=";", header=False)[1] == {"0": 3, "1": 4}
     assert CSVDataset(tmp_path / "plain.csv", delimiter=";", header=["a", "b"])[0] == {"a": 1, "b": 2}
+    (tmp_path / "names.csv").write_text("code,size\n1_0,1e3\n2_0,-4\n")
+    assert CSVDataset(tmp_path / "names.csv")[0] == {"code": "1_0", "size": 1000.0}
 
 
 @pytest.mark.parametrize(

@@ -218,6 +218,42 @@ def test_masks_and_boxes_follow(text):
             assert (pixels(boxes) - pixels(boxes_too)).abs().max() <= 1
 
 
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric"])
+@pytest.mark.parametrize("sides", [[30, 1, 2, 45], [-2, 25, 60, -3], [0, 0, 0, 5]])
+def test_borders_wider_than_the_image(mode, sides):
+    plain = image(3, 11, 8)
+    picture = PIL.Image.fromarray(plain.permute(1, 2, 0).numpy())
+    found, expected = both(f"Pad({sides}, padding_mode='{mode}')", picture, picture, 0)
+    compare(found, expected)
+    if mode == "symmetric":  # torchvision raises for tensors; the images of PIL say what is meant
+        compare(ours.functional.pad(from_torch(plain), sides, padding_mode=mode), pixels(expected).permute(2, 0, 1))
+
+
+def test_parts_that_overlap_with_boxes():
+    for seed in range(30):
+        format = FORMATS[seed % 3]
+        given = sample(our_kinds, pyburn, from_torch, format, torch.float32)
+        given_too = sample(their_kinds, torch, lambda x: x, format, torch.float32)
+        found, expected = both("RandomIoUCrop()", given, given_too, seed)
+        for name in ("image", "masks", "boxes"):
+            compare(found[name], expected[name])
+    with pytest.raises(TypeError, match="bounding boxes"):
+        ours.RandomIoUCrop()(pyburn.zeros(3, 4, 4))
+
+
+def test_losses_of_jpeg():
+    for shape in ((3, 24, 32), (2, 1, 16, 17)):
+        plain = image(*shape)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found, expected = both("JPEG((20, 60))", from_torch(plain), plain, 3)
+        assert (pixels(found).int() - expected.int()).abs().max() <= 3, "the same but for the decoder's rounding"
+    picture = PIL.Image.fromarray(image(3, 24, 32).permute(1, 2, 0).numpy())
+    compare(*both("JPEG(30)", picture, picture, 0))
+    with pytest.raises(RuntimeError, match="uint8"):
+        ours.JPEG(5)(pyburn.zeros(3, 4, 4))
+
+
 @pytest.mark.parametrize("text", ["FiveCrop(7)", "TenCrop((6, 8))", "TenCrop(5, vertical_flip=True)"])
 def test_several_crops(text):
     plain = image(3, 20, 25)
@@ -328,6 +364,9 @@ def test_refused_inputs(text, given, message):
         "AutoAugment('imagenet')",
         "RandAugment(-1)",
         "AugMix(11)",
+        "JPEG(0)",
+        "JPEG(True)",
+        "JPEG((1, 2, 3))",
     ],
 )
 def test_refused_arguments(text):

@@ -151,6 +151,8 @@ class TableDataset(Dataset[Any]):
 
 def _numbers(values: list[str]) -> list[Any]:
     """Whole numbers if all values are, else numbers with NaN where there is nothing, else the texts."""
+    if any("_" in value for value in values):  # Python reads 1_000 as a number, CSV files do not mean one
+        return values
     try:
         return [int(value) for value in values]
     except ValueError:

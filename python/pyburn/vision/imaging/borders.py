@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyburn._core import Tensor, int64
 from pyburn.nn.functional import pad
 from pyburn.ops import tensor
+from pyburn.vision._borders import places
 
 __all__ = ["BORDERS", "pair", "shifted", "with_border"]
 
@@ -22,19 +23,6 @@ def pair(size: int | Sequence[int], name: str) -> tuple[int, int]:
     return high, wide
 
 
-def _places(length: int, before: int, after: int, border: str) -> list[int]:
-    period = {"circular": length, "symmetric": 2 * length, "reflect": max(2 * length - 2, 1), "replicate": 1}[border]
-    places = []
-    for place in range(-before, length + after):
-        if border == "replicate":
-            places.append(min(max(place, 0), length - 1))
-            continue
-        inside = place % period
-        last = period - 1 - inside if border == "symmetric" else period - inside
-        places.append(inside if inside < length else last)
-    return places
-
-
 def with_border(image: Tensor, sides: tuple[int, int, int, int], border: str, value: float = 0.0) -> Tensor:
     """`image` (..., H, W) with pixels added at the left, right, top and bottom.
 
@@ -46,8 +34,8 @@ def with_border(image: Tensor, sides: tuple[int, int, int, int], border: str, va
     left, right, top, bottom = sides
     if border == "constant":
         return pad(image, [left, right, top, bottom], value=value)
-    rows = tensor(_places(image.shape[-2], top, bottom, border), dtype=int64, device=image.device)
-    columns = tensor(_places(image.shape[-1], left, right, border), dtype=int64, device=image.device)
+    rows = tensor(places(image.shape[-2], top, bottom, border), dtype=int64, device=image.device)
+    columns = tensor(places(image.shape[-1], left, right, border), dtype=int64, device=image.device)
     return image.index_select(-2, rows).index_select(-1, columns)
 
 

@@ -1,7 +1,7 @@
 """torchvision.transforms.v2: images of PIL and tensors, changed by rule or by chance; masks and boxes follow."""
 
 from pyburn.vision.transforms import functional
-from pyburn.vision.transforms.augment import CutMix, MixUp, RandomErasing
+from pyburn.vision.transforms.augment import JPEG, CutMix, MixUp, RandomErasing
 from pyburn.vision.transforms.auto import AugMix, AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide
 from pyburn.vision.transforms.base import Transform
 from pyburn.vision.transforms.color import (
@@ -28,6 +28,7 @@ from pyburn.vision.transforms.geometry import (
     RandomAffine,
     RandomCrop,
     RandomHorizontalFlip,
+    RandomIoUCrop,
     RandomPerspective,
     RandomResize,
     RandomResizedCrop,
@@ -59,6 +60,7 @@ from pyburn.vision.transforms.misc import (
 )
 
 __all__ = [
+    "JPEG",
     "RGB",
     "AugMix",
     "AutoAugment",
@@ -96,6 +98,7 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomIoUCrop",
     "RandomOrder",
     "RandomPerspective",
     "RandomPhotometricDistort",

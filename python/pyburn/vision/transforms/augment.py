@@ -16,6 +16,7 @@ from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import (
     RandomApplyTransform,
     Transform,
+    check_sequence,
     has_pil,
     is_image,
     labels_of,
@@ -25,7 +26,7 @@ from pyburn.vision.transforms.base import (
 )
 from pyburn.vision.tv_tensors import BoundingBoxes, Mask, TVTensor, Video
 
-__all__ = ["CutMix", "MixUp", "RandomErasing"]
+__all__ = ["JPEG", "CutMix", "MixUp", "RandomErasing"]
 
 Params = dict[str, Any]
 
@@ -225,3 +226,34 @@ class CutMix(_Mixing):
         made = inpt.clone()
         made[..., y1:y2, x1:x2] = inpt.roll(1, 0)[..., y1:y2, x1:x2]
         return made
+
+
+class JPEG(Transform):
+    """The image packed as JPEG and unpacked again, with what is lost by that.
+
+    Args:
+        quality: From 1 to 100, or the least and the greatest.
+
+    Raises:
+        TypeError: It is a bool, or no sequence of two.
+        ValueError: It is beyond 1 and 100.
+    """
+
+    def __init__(self, quality: int | Sequence[int]) -> None:
+        super().__init__()
+        if isinstance(quality, bool):
+            raise TypeError("quality can't be bool")
+        if not isinstance(quality, int):
+            check_sequence(quality, "quality", (2,))
+        span = [quality, quality] if isinstance(quality, int) else list(quality)
+        if not all(isinstance(number, int) for number in span) or not 1 <= span[0] <= span[1] <= 100:
+            raise ValueError(f"quality must be an integer from 1 to 100, got {quality}")
+        self.quality = span
+
+    def make_params(self, flat_inputs: list[Any]) -> Params:
+        """The quality."""
+        return {"quality": int(randint(self.quality[0], self.quality[1] + 1, ()))}
+
+    def transform(self, inpt: Any, params: Params) -> Any:
+        """The image with its losses."""
+        return self._call_kernel(F.jpeg, inpt, quality=params["quality"])

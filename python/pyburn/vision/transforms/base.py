@@ -25,7 +25,7 @@ _COLOURS = {
     getattr(F, name)
     for name in F.__all__
     if name.startswith(("adjust", "gaussian", "autocontrast", "equalize", "erase", "grayscale", "invert", "normalize"))
-    or name in ("permute_channels", "posterize", "rgb_to_grayscale", "solarize")
+    or name in ("jpeg", "permute_channels", "posterize", "rgb_to_grayscale", "solarize")
 }
 
 

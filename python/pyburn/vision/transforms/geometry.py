@@ -7,7 +7,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from pyburn._core import Tensor
 from pyburn.ops import cat, exp, log, rand, randint, tensor
+from pyburn.vision.ops.boxes import box_iou
 from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import (
     Fills,
@@ -17,10 +19,12 @@ from pyburn.vision.transforms.base import (
     check_sequence,
     fill_for,
     fills,
+    is_image,
     query_size,
     two_numbers,
     uniform,
 )
+from pyburn.vision.transforms.functional.boxes import to_corners
 from pyburn.vision.transforms.functional.geometry import border, pair
 from pyburn.vision.transforms.functional.kinds import InterpolationMode
 from pyburn.vision.transforms.functional.warp import perspective_coefficients
@@ -34,6 +38,7 @@ __all__ = [
     "RandomAffine",
     "RandomCrop",
     "RandomHorizontalFlip",
+    "RandomIoUCrop",
     "RandomPerspective",
     "RandomResize",
     "RandomResizedCrop",
@@ -618,3 +623,86 @@ class ElasticTransform(_Filling):
         """The input, bent."""
         fill = fill_for(self._fill, inpt)
         return self._call_kernel(F.elastic, inpt, params["displacement"], self.interpolation, fill)
+
+
+class RandomIoUCrop(Transform):
+    """A part that overlaps with a box by a random share at least: Liu and others, 2015.
+
+    Boxes whose middle is beyond the part become all 0; `SanitizeBoundingBoxes` takes them away.
+
+    Args:
+        min_scale: The least share of height and width.
+        max_scale: The greatest share of height and width.
+        min_aspect_ratio: The least ratio of width to height.
+        max_aspect_ratio: The greatest ratio of width to height.
+        sampler_options: The shares of overlap to choose from; 1 and more leave the input as it is.
+        trials: How many parts are tried for one of them.
+
+    Raises:
+        TypeError: There are no boxes, or no image.
+    """
+
+    def __init__(
+        self,
+        min_scale: float = 0.3,
+        max_scale: float = 1.0,
+        min_aspect_ratio: float = 0.5,
+        max_aspect_ratio: float = 2.0,
+        sampler_options: Sequence[float] | None = None,
+        trials: int = 40,
+    ) -> None:
+        super().__init__()
+        self.min_scale, self.max_scale = min_scale, max_scale
+        self.min_aspect_ratio, self.max_aspect_ratio = min_aspect_ratio, max_aspect_ratio
+        self.options = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0] if sampler_options is None else list(sampler_options)
+        self.trials = trials
+
+    def check_inputs(self, flat_inputs: list[Any]) -> None:
+        """Nothing; raises if boxes or images are absent."""
+        if not (any(isinstance(value, BoundingBoxes) for value in flat_inputs) and any(map(is_image, flat_inputs))):
+            raise TypeError(
+                f"{type(self).__name__}() requires input sample to contain tensor or PIL images and bounding boxes. "
+                "Sample can also contain masks."
+            )
+
+    def _part(self, height: int, width: int, corners: Tensor, least: float) -> Params | None:
+        """One part that is tried, or None if it does not fit."""
+        scale = self.min_scale + (self.max_scale - self.min_scale) * rand(2)
+        wide, high = int(width * scale[0]), int(height * scale[1])
+        if not self.min_aspect_ratio <= wide / high <= self.max_aspect_ratio:
+            return None
+        place = rand(2)
+        left, top = int((width - wide) * place[0]), int((height - high) * place[1])
+        if wide == 0 or high == 0:
+            return None
+        x, y = (corners[:, 0] + corners[:, 2]) * 0.5, (corners[:, 1] + corners[:, 3]) * 0.5
+        inside = (left < x) & (x < left + wide) & (top < y) & (y < top + high)
+        if not bool(inside.any()):
+            return None
+        part = tensor([[left, top, left + wide, top + high]], dtype=corners.dtype, device=corners.device)
+        if bool(box_iou(corners[inside], part).max() < least):
+            return None
+        return {"top": top, "left": left, "height": high, "width": wide, "inside": inside}
+
+    def make_params(self, flat_inputs: list[Any]) -> Params:
+        """The part, and which boxes are in it."""
+        height, width = query_size(flat_inputs)
+        boxes = next(value for value in flat_inputs if isinstance(value, BoundingBoxes))
+        corners = to_corners(boxes.as_subclass(Tensor), boxes.format)
+        while True:
+            least = self.options[int(randint(0, len(self.options), (1,)))]
+            if least >= 1.0:
+                return {}
+            for _ in range(self.trials):
+                found = self._part(height, width, corners, least)
+                if found is not None:
+                    return found
+
+    def transform(self, inpt: Any, params: Params) -> Any:
+        """The part."""
+        if not params:
+            return inpt
+        made = self._call_kernel(F.crop, inpt, params["top"], params["left"], params["height"], params["width"])
+        if isinstance(made, BoundingBoxes):
+            return made._like(made.as_subclass(Tensor) * params["inside"][:, None])
+        return made

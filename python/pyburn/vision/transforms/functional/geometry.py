@@ -10,6 +10,7 @@ from pyburn._core import Tensor, float32, float64, int64, uint8
 from pyburn.nn.functional import interpolate
 from pyburn.nn.functional import pad as pad_tensor
 from pyburn.ops import cat, tensor
+from pyburn.vision._borders import places
 from pyburn.vision._pil import is_pil, pillow, to_pil, to_tensor
 from pyburn.vision.transforms.functional.boxes import CXCYWH, XYXY, clamped, from_corners, to_corners
 from pyburn.vision.transforms.functional.kinds import (
@@ -396,19 +397,21 @@ def border(padding: int | Sequence[int]) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-def _mirrored(length: int, before: int, after: int, device: Any) -> Tensor:
-    """The places of a line with its mirror images at both ends, the last pixel twice."""
-    start, end = max(-before, 0), length - max(-after, 0)
-    inside = list(range(start, end))
-    return tensor(inside[: max(before, 0)][::-1] + inside + inside[::-1][: max(after, 0)], dtype=int64, device=device)
+def _wrapped(image: Tensor, sides: tuple[int, int, int, int], border: str) -> Tensor:
+    """The image with mirror images around it, as many as it takes; negative sides are cut off first."""
+    left, top, right, bottom = sides
+    height, width = image.shape[-2:]
+    part = image[..., max(-top, 0) : height - max(-bottom, 0), max(-left, 0) : width - max(-right, 0)]
+    rows = places(part.shape[-2], max(top, 0), max(bottom, 0), border)
+    columns = places(part.shape[-1], max(left, 0), max(right, 0), border)
+    down = tensor(rows, dtype=int64, device=image.device)
+    return part.index_select(-2, down).index_select(-1, tensor(columns, dtype=int64, device=image.device))
 
 
 def _padded(image: Tensor, sides: tuple[int, int, int, int], fill: Fill, mode: str) -> Tensor:
     left, top, right, bottom = sides
     if mode == "symmetric":
-        rows = _mirrored(image.shape[-2], top, bottom, image.device)
-        columns = _mirrored(image.shape[-1], left, right, image.device)
-        return image.index_select(-2, rows).index_select(-1, columns)
+        return _wrapped(image, sides, mode)
     flat = flat_images(image)
     if mode == "constant":
         values = [0.0] if fill is None else [fill] if isinstance(fill, int | float) else list(fill)
@@ -451,7 +454,9 @@ def pad(inpt: Any, padding: int | Sequence[int], fill: Fill = None, padding_mode
     def pil_kernel(image: Any) -> Any:
         if padding_mode == "constant":
             return pillow("ImageOps").expand(image, border=sides, fill=pil_fill(fill, image))
-        return to_pil(_padded(to_tensor(image), sides, None, padding_mode), image.mode)
+        return to_pil(
+            _wrapped(to_tensor(image), sides, "replicate" if padding_mode == "edge" else padding_mode), image.mode
+        )
 
     def mask_kernel(mask: Tensor) -> Tensor:
         if isinstance(fill, tuple | list):

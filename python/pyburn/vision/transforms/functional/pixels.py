@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -22,8 +23,8 @@ from pyburn._core import (
     bool as bool_,
 )
 from pyburn.nn.functional import conv2d, pad
-from pyburn.ops import as_tensor, from_numpy, linspace, randn_like, softmax
-from pyburn.vision._pil import is_pil, to_pil
+from pyburn.ops import as_tensor, from_numpy, linspace, randn_like, softmax, stack
+from pyburn.vision._pil import is_pil, pillow, to_pil
 from pyburn.vision._pil import to_tensor as pixels_of
 from pyburn.vision.transforms.functional.kinds import applied, flat_images, max_value, value_bits
 from pyburn.vision.tv_tensors import Image, TVTensor, Video
@@ -33,6 +34,7 @@ __all__ = [
     "erase",
     "gaussian_blur",
     "gaussian_noise",
+    "jpeg",
     "normalize",
     "pil_to_tensor",
     "to_dtype",
@@ -359,3 +361,32 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = 
         return made
 
     return applied("erase", inpt, kernel)
+
+
+def jpeg(image: Any, quality: int) -> Any:
+    """The image packed as JPEG and unpacked again.
+
+    Args:
+        image: An image (..., 1 or 3, H, W) of bytes.
+        quality: From 1 to 100.
+
+    Raises:
+        RuntimeError: The image is no such one.
+    """
+
+    def one(picture: Any) -> Any:
+        target = io.BytesIO()
+        picture.save(target, format="JPEG", quality=quality)
+        return pillow().open(target).copy()
+
+    def kernel(pixels: Tensor) -> Tensor:
+        if pixels.dtype != uint8 or pixels.dim() < 3 or pixels.shape[-3] not in (1, 3):
+            raise RuntimeError(
+                f"jpeg: an image (..., 1 or 3, H, W) of uint8 is needed, got {list(pixels.shape)} of {pixels.dtype}."
+            )
+        if pixels.numel() == 0:
+            return pixels.clone()
+        packed = [pixels_of(one(to_pil(part))) for part in flat_images(pixels)]
+        return stack(packed).reshape(pixels.shape).to(pixels.device)
+
+    return applied("jpeg", image, kernel, one)
