@@ -27,7 +27,7 @@ def write_table(path):
 
 
 class Patients(Dataset):
-    """The patients of a CSV file: measurements with mean 0 and deviation 1, and the progression in hundreds.
+    """The patients of a CSV file: their measurements, and the progression in hundreds.
 
     Args:
         path: The file.
@@ -36,9 +36,7 @@ class Patients(Dataset):
     def __init__(self, path):
         table = CSVDataset(path, target="progression")
         rows = [table[i] for i in range(len(table))]
-        values = torch.stack([torch.as_tensor(features) for features, _ in rows])  # (N, 10)
-        self.mean, self.deviation = values.mean(0), values.std(0)
-        self.measurements = (values - self.mean) / self.deviation
+        self.measurements = torch.stack([torch.as_tensor(features) for features, _ in rows])  # (N, 10)
         self.progression = torch.tensor([[float(target)] for _, target in rows]) / 100.0  # (N, 1)
 
     def __len__(self):
@@ -79,10 +77,12 @@ def main():
     write_table(args.out / "diabetes.csv")
     patients = Patients(args.out / "diabetes.csv")
     train_data, test_data = random_split(patients, [0.8, 0.2])
-    print(f"{len(patients)} patients with {len(patients.mean)} measurements, {len(test_data)} of them for the test")
+    print(f"{len(patients)} patients with 10 measurements each, {len(test_data)} of them for the test")
 
+    # The first layer learns the mean and deviation of each column, from the patients it trains on alone.
+    columns = nn.BatchNorm1d(10, affine=False)
     learner = train.Learner(
-        nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 1)),
+        nn.Sequential(columns, nn.Linear(10, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 1)),
         nn.MSELoss(),
         "adamw",
         lr=5e-3,

@@ -70,7 +70,8 @@ def main():
     write_pictures(args.out, 200 if args.quick else 1797)
     train_data, test_data = loaders(args.out, 64)
     images, _ = next(iter(train_data))
-    save_image(images[:32], args.out / "batch.png", nrow=8, normalize=True)
+    large = nn.functional.interpolate(images[:32], scale_factor=3)
+    save_image(large, args.out / "batch.png", nrow=8, normalize=True)
 
     learner = train.Learner(
         network(len(train_data.dataset.classes)),

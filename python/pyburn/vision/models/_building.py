@@ -101,7 +101,7 @@ def _state(name: str, weights: Any) -> tuple[dict[str, Any] | None, bool]:
             raise ValueError(f"{name}: there are no published weights; pass the path of a file of your own")
         file = files[known] if known in files else list(files.values())[-1]
         return dict(hub.load_state_dict_from_url(FOLDER + file, map_location="cpu")), True
-    path = os.fspath(weights) if isinstance(weights, (str, os.PathLike)) else None
+    path = os.path.expanduser(os.fspath(weights)) if isinstance(weights, (str, os.PathLike)) else None
     if path is None or not os.path.exists(path):
         raise ValueError(
             f"{name}: weights is {weights!r}, which is no file; pass the path of a .pth or .safetensors file, a state "
