@@ -106,6 +106,26 @@ def node_name(function: Callable[..., Any]) -> str:
     return f"{space}_{own}" if space in ("linalg", "fft", "special") and own else name
 
 
+class Path(str):
+    """The public path of a function in a pickled graph: functions are not pickled under the names of their files."""
+
+
+def portable(target: Any) -> Any:
+    """What is pickled for the target of a node."""
+    path = None if isinstance(target, str) else _dotted().get(target)
+    return target if path is None else Path(path)
+
+
+def unported(target: Any) -> Any:
+    """The target of a node that was pickled."""
+    if not isinstance(target, Path):
+        return target
+    found: Any = importlib.import_module("pyburn")
+    for part in target.split("."):
+        found = getattr(found, part)
+    return found
+
+
 def method_of(function: Callable[..., Any]) -> str | None:
     """The method that a function of torch is nothing but a call of."""
     path = _dotted().get(function, "")

@@ -20,6 +20,7 @@ from pyburn.fx._codegen import (
     magic_methods,
     reflectable_magic_methods,
 )
+from pyburn.fx._names import portable, unported
 from pyburn.fx._namespace import _Namespace, _snake_case
 from pyburn.fx.immutable_collections import immutable_dict
 from pyburn.fx.node import Argument, Node, Target, _legal_ops, map_arg
@@ -296,10 +297,10 @@ class Graph:
 
     def __reduce__(self) -> Any:
         order = {node: index for index, node in enumerate(self.nodes)}
-        steps = [
-            (node.op, node.name, node.target, *map_arg((node.args, node.kwargs), lambda n: _Step(order[n])), node.type)
-            for node in order
-        ]
+        steps = []
+        for node in order:
+            args, kwargs = map_arg((node.args, node.kwargs), lambda n: _Step(order[n]))
+            steps.append((node.op, node.name, portable(node.target), args, kwargs, node.type))
         tracer = self._tracer_cls
         kept = tracer if tracer is not None and "<locals>" not in tracer.__qualname__ else None
         return _rebuild, (steps, self._codegen, kept)
@@ -462,7 +463,7 @@ def _rebuild(steps: list[Any], codegen: CodeGen, tracer_cls: Any) -> Graph:
     nodes: list[Node] = []
     for op, name, target, args, kwargs, kind in steps:
         given = _restored(args, nodes), _restored(kwargs, nodes)
-        nodes.append(graph.create_node(op, target, *given, name=name, type_expr=kind))
+        nodes.append(graph.create_node(op, unported(target), *given, name=name, type_expr=kind))
     return graph
 
 

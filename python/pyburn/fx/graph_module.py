@@ -317,7 +317,7 @@ def _readable(module: GraphModule, name: str) -> str:
     code = module.graph.python_code(root_module="self", verbose=True).src.lstrip("\n")
     text = _indented(f"class {name}({_core._library()}.nn.Module):\n{code}")
     inner = [_readable(child, path) for path, child in module.named_children() if isinstance(child, GraphModule)]
-    return text + _indented("\n".join(["", *inner]))
+    return (text + _indented("\n".join(["", *inner]))).rstrip(" ")
 
 
 def _rebuild(base: type[GraphModule], name: str, state: dict[str, Any], graph: Graph) -> GraphModule:
