@@ -330,3 +330,22 @@ def test_what_a_learner_cannot_step():
     assert isinstance(
         train.Learner(Lightning("optimizer"), optimizer="adam", folder=False).optimizer, pyburn.optim.Adam
     )
+
+
+def test_recomputed_layers_see_a_batch_once():
+    """Running means and counts of batches are those of a run that keeps its activations."""
+    plain, again = runs.learner(False), runs.learner(False, recompute=["1", "*"])
+    one, other = runs.fit(plain, 2), runs.fit(again, 2)
+    assert [line["valid_loss"] for line in one] == [line["valid_loss"] for line in other]
+    for name, value in plain.model.state_dict().items():
+        assert pyburn.equal(value, again.model.state_dict()[name]), name
+
+
+def test_the_outermost_layer_is_recomputed():
+    calls = []
+    model = nn.Sequential(nn.Sequential(nn.Linear(8, 8), nn.Tanh()), nn.Linear(8, 3))
+    model[0][0].register_forward_hook(lambda *_: calls.append(1))
+    made = train.Learner(model, nn.CrossEntropyLoss(), recompute=["0*"], folder=False, renderer=None)
+    inputs, classes, _ = runs.problem()
+    made.fit((inputs[:8], classes[:8]), epochs=1, batch_size=8)
+    assert len(calls) == 2

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyburn import data, nn, optim, safetensors, serialization
 from pyburn._core import Tensor
+from pyburn.autograd import no_grad
 from pyburn.ops import as_tensor, empty
 from pyburn.optim import Optimizer
 from pyburn.optim.lr_scheduler import LRScheduler
@@ -190,17 +191,41 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = mode
 
 
+def _twice(module: nn.Module) -> tuple[contextlib.AbstractContextManager[Any], contextlib.AbstractContextManager[Any]]:
+    return contextlib.nullcontext(), _buffers_kept(module)
+
+
+@contextlib.contextmanager
+def _buffers_kept(module: nn.Module) -> Iterator[None]:
+    """What the block writes into buffers is undone: running means have seen the batch once already."""
+    before = [(buffer, buffer._version, buffer.detach().clone()) for buffer in module.buffers()]
+    try:
+        yield
+    finally:
+        with no_grad():
+            for buffer, version, value in before:
+                if buffer._version != version:
+                    buffer.copy_(value)
+
+
 @contextlib.contextmanager
 def recomputed(model: nn.Module, patterns: Sequence[str]) -> Iterator[None]:
-    """While the block runs, layers whose names match keep no activations: the backward pass computes them again."""
-    changed: list[nn.Module] = []
+    """While the block runs, layers whose names match keep no activations: the backward pass computes them again.
+
+    Of layers inside each other the outermost is computed again, and with it all that it holds.
+    """
+    named = {name: module for name, module in model.named_modules() if name}
+    matched: set[str] = set()
     for pattern in patterns:
-        found = [module for name, module in model.named_modules() if name and fnmatch.fnmatchcase(name, pattern)]
+        found = [name for name in named if fnmatch.fnmatchcase(name, pattern)]
         if not found:
             raise ValueError(f"Learner: no layer of the model matches recompute={pattern!r}; see named_modules()")
-        changed += [module for module in found if module not in changed]
+        matched.update(found)
+    outer = [name for name in matched if not any(name.startswith(f"{other}.") for other in matched)]
+    changed = [named[name] for name in outer]
     for module in changed:
-        module.forward = functools.partial(checkpoint, module.forward, use_reentrant=False)
+        contexts = functools.partial(_twice, module)
+        module.forward = functools.partial(checkpoint, module.forward, use_reentrant=False, context_fn=contexts)
     try:
         yield
     finally:
