@@ -10,7 +10,7 @@ import pyburn
 import pytest
 import scipy.linalg
 import torch
-from pyburn import nn
+from pyburn import nn, train
 from pyburn.train import metrics
 
 from .metric_checks import agree, check_splits, ours
@@ -120,3 +120,38 @@ def test_wrong_inputs_say_what_to_do():
         metrics.DISTS(layers, alpha=[[1, 1]]).update(image, image)
     with pytest.raises(TypeError, match="fid: target is None"):
         metrics.FID(flat).update(image, None)
+
+
+def test_fid_beside_torchmetrics():
+    """The same network in both libraries, batches of unequal size."""
+    from torchmetrics.image.fid import FrechetInceptionDistance
+
+    torch.manual_seed(0)
+    theirs = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 6, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()
+    )
+    theirs.num_features = 6
+    network = nn.Sequential(nn.Conv2d(3, 6, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    network.load_state_dict({name: pyburn.tensor(value.numpy()) for name, value in theirs.state_dict().items()})
+    rng = np.random.default_rng(1)
+    real = rng.random((90, 3, 8, 8)).astype(np.float32)
+    made = (real + rng.normal(0.1, 0.2, real.shape)).astype(np.float32)
+    judge, own = FrechetInceptionDistance(feature=theirs, normalize=True), metrics.FID(network)
+    for part in (slice(0, 40), slice(40, 83), slice(83, 90)):
+        judge.update(torch.tensor(real[part]), real=True)
+        judge.update(torch.tensor(made[part]), real=False)
+        own.update(ours(made[part]), ours(real[part]))
+    agree(own.compute(), judge.compute().item(), 1e-4)
+
+
+def test_in_a_learner():
+    """An autoencoder is judged by the features of a network that the user gives."""
+    images = ours(pictures(samples=24)[0])
+    network = nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU())
+    watched = [metrics.FID(lambda x: network(x).mean([2, 3])), metrics.LPIPS(network), metrics.DISTS(network)]
+    made = train.Learner(
+        nn.Conv2d(2, 2, 1), nn.MSELoss(), "adam", lr=0.05, metrics=watched, folder=False, renderer=None
+    )
+    history = made.fit((images, images), (images, images), epochs=15)
+    for name in ("valid_fid", "valid_lpips", "valid_dists"):
+        assert history[-1][name] < history[0][name]
