@@ -11,7 +11,7 @@ import torch
 import torchvision.models as theirs
 from pyburn.vision import models as ours
 
-from oracle import from_torch
+from oracle import from_torch, to_torch
 from vision.model_checks import NAMES, check_step, close, same_state, tiny
 
 # torchvision warns that the drawing of these weights may change.
@@ -139,6 +139,24 @@ def test_weights_have_torchvisions_names(tmp_path, monkeypatch):
         ours.get_weight("ResNet50_Weights.V9")
     with pytest.raises(AttributeError, match="ResNet19_Weights"):
         ours.ResNet19_Weights  # noqa: B018
+
+
+def test_transforms_of_weights_are_torchvisions():
+    """Every preset has torchvision's numbers, and one of each kind makes its images."""
+    for name in NAMES:
+        for key, member in theirs.get_model_weights(name).__members__.items():
+            expected, found = member.transforms(), ours.get_model_weights(name)[key].transforms()
+            for setting in ("crop_size", "resize_size", "antialias"):
+                assert getattr(found, setting, None) == getattr(expected, setting, None), (name, key, setting)
+            assert found.interpolation.value == expected.interpolation.value
+            assert found.mean == pytest.approx(expected.mean) and found.std == pytest.approx(expected.std)
+    image = torch.randint(0, 256, (3, 300, 260), dtype=torch.uint8)
+    for name in ("resnet18", "swin_t", "lraspp_mobilenet_v3_large"):
+        expected = theirs.get_model_weights(name).DEFAULT.transforms()(image)
+        found = ours.get_model_weights(name).DEFAULT.transforms()(from_torch(image))
+        # Where a value lies between two whole numbers, the two may round it differently.
+        assert to_torch(found).shape == expected.shape
+        assert float((to_torch(found) - expected).abs().max()) < 0.02
 
 
 def test_published_googlenet_is_torchvisions(tmp_path):

@@ -25,6 +25,12 @@ class WeightsEnum(enum.Enum):
         found: dict[str, Any] = hub.load_state_dict_from_url(self.url, map_location="cpu")
         return found
 
+    def transforms(self) -> Any:
+        """What makes of an image of PIL, or of a tensor, what the model was trained on."""
+        from pyburn.vision.models._presets import preset
+
+        return preset(type(self).__name__.removesuffix("_Weights").lower(), self.name)
+
 
 @functools.cache
 def weights_of(name: str) -> type[WeightsEnum]:
