@@ -207,6 +207,18 @@ def test_blocks_of_models():
         ours.nothing  # noqa: B018
 
 
+def test_blocks_of_volumes():
+    x = torch.rand(1, 4, 6, 7, 8, generator=torch.Generator().manual_seed(0))
+    for options in ({}, {"kernel_size": (3, 1, 5), "stride": 2, "norm_layer": None}, {"dilation": 2, "groups": 2}):
+        mine, other = (kind(4, 6, **options) for kind in pick("Conv3dNormActivation"))
+        mine.load_state_dict({key: from_torch(value) for key, value in other.state_dict().items()})
+        same(mine(from_torch(x)), other(x), atol=1e-5)
+
+
+def test_every_name_of_torchvision():
+    assert set(theirs.__all__) <= set(ours.__all__)
+
+
 def test_frozen_norm():
     mine, other = ours.FrozenBatchNorm2d(3), theirs.FrozenBatchNorm2d(3)
     trained = torch.nn.BatchNorm2d(3)

@@ -453,6 +453,19 @@ def test_dtypes_by_kind():
     assert ours.ToDtype(pyburn.float64)(given)["mask"].dtype == pyburn.float32
 
 
+ABSENT = {"ClampKeyPoints", "SanitizeKeyPoints", "SetClampingMode", "UniformTemporalSubsample"}
+KINDS = ("_image", "_video", "_mask", "_bounding_boxes", "_keypoints")
+
+
+def test_names_of_torchvision():
+    names = {name for name, value in vars(theirs).items() if isinstance(value, type) and not name.startswith("_")}
+    assert names - set(ours.__all__) == ABSENT
+    functions = {name for name in dir(theirs.functional) if not name.startswith("_") and not name.endswith(KINDS)}
+    public = {name for name in functions if callable(getattr(theirs.functional, name))}
+    absent = public - set(ours.functional.__all__)
+    assert absent == {"get_image_num_channels", "get_num_frames", "register_kernel", "uniform_temporal_subsample"}
+
+
 def test_tensors_that_say_what_they_are():
     boxes = our_kinds.BoundingBoxes([1, 2, 3, 4], format="xywh", canvas_size=(9, 9))
     assert boxes.shape == (1, 4) and type(boxes + 1) is pyburn.Tensor and type(boxes[0]) is pyburn.Tensor

@@ -18,6 +18,7 @@ from pyburn.vision.ops.boxes import (
     remove_small_boxes,
 )
 from pyburn.vision.ops.layers import (
+    Conv3dNormActivation,
     DeformConv2d,
     DropBlock2d,
     DropBlock3d,
@@ -80,6 +81,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "MLP",
     "Conv2dNormActivation",
+    "Conv3dNormActivation",
     "DeformConv2d",
     "DropBlock2d",
     "DropBlock3d",

@@ -13,6 +13,7 @@ from pyburn.ops import empty, ones, zeros
 from pyburn.vision import deformable
 
 __all__ = [
+    "Conv3dNormActivation",
     "DeformConv2d",
     "DropBlock2d",
     "DropBlock3d",
@@ -66,6 +67,51 @@ class FrozenBatchNorm2d(nn.Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.weight.shape[0]}, eps={self.eps})"
+
+
+class Conv3dNormActivation(nn.Sequential):
+    """A convolution of volumes that keeps their size (but for its stride), a normalization and an activation.
+
+    Args:
+        in_channels: The channels that come in.
+        out_channels: The channels that go out.
+        kernel_size: The window's sizes, or one number for all.
+        stride: How far it moves.
+        padding: Zeros around the input; as many as keep the size when left out.
+        groups: Into how many parts the channels are cut.
+        norm_layer: The normalization, or None.
+        activation_layer: The activation, or None.
+        dilation: The distance between elements of a window.
+        inplace: Whether the activation changes its input; None for activations without this choice.
+        bias: Whether the convolution adds one; if there is no normalization when left out.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int] = 3,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] | None = None,
+        groups: int = 1,
+        norm_layer: Callable[..., nn.Module] | None = nn.BatchNorm3d,
+        activation_layer: Callable[..., nn.Module] | None = nn.ReLU,
+        dilation: int | Sequence[int] = 1,
+        inplace: bool | None = True,
+        bias: bool | None = None,
+    ) -> None:
+        if padding is None:
+            sizes, steps = ([n] * 3 if isinstance(n, int) else list(n) for n in (kernel_size, dilation))
+            padding = [(size - 1) // 2 * step for size, step in zip(sizes, steps, strict=True)]
+        bias = norm_layer is None if bias is None else bias
+        layers: list[nn.Module] = [
+            nn.Conv3d(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        ]
+        layers += [] if norm_layer is None else [norm_layer(out_channels)]
+        if activation_layer is not None:
+            layers.append(activation_layer(**({} if inplace is None else {"inplace": inplace})))
+        super().__init__(*layers)
+        self.out_channels = out_channels
 
 
 def _drop_block(input: Tensor, p: float, block: int, inplace: bool, eps: float, training: bool, rank: int) -> Tensor:
