@@ -29,6 +29,13 @@ def test_an_early_end_is_said():
     assert text.getvalue() == "stopped in epoch 1: enough\n"
 
 
+def test_the_last_line_says_where_the_report_is(tmp_path):
+    lines, screen = io.StringIO(), Console(file=io.StringIO(), force_terminal=True, width=60)
+    for renderer, shown in ((train.PlainRenderer(lines), lines), (ProgressRenderer(screen), screen.file)):
+        runs.fit(runs.learner(tmp_path, renderer=renderer), 1)
+        assert shown.getvalue().splitlines()[-1].endswith(f"report: {tmp_path / 'report.html'}")
+
+
 def stop():
     raise train.StopFit("enough")
 

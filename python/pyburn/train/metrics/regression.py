@@ -67,6 +67,8 @@ class MSE(Mean):
 class RMSE(MSE):
     """The root of the mean of the squared errors over all batches, which is not the mean of the batches' roots.
 
+    Of several outputs the errors are taken together, as torchmetrics does; scikit-learn takes a root for each output.
+
     Example:
         >>> import pyburn
         >>> rmse = RMSE()

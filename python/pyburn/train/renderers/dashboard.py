@@ -262,6 +262,8 @@ def _say_end(learner: Learner) -> None:
         print(f"epoch {line['epoch']}/{learner.last_epoch}  {text.summary(shown)}", flush=True)
     if learner.stopped:
         print(f"stopped in epoch {learner.epoch}: {learner.stopped}", flush=True)
+    if text.report(learner):
+        print(text.report(learner), flush=True)
 
 
 @contextlib.contextmanager

@@ -41,6 +41,8 @@ class PlainRenderer(Callback):
         """Nothing; an early end is explained."""
         if learner.stopped:
             self._print(f"stopped in epoch {learner.epoch}: {learner.stopped}")
+        if text.report(learner):
+            self._print(text.report(learner))
 
     def _print(self, line: str) -> None:
         print(line, file=self.file, flush=True)

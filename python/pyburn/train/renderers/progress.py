@@ -92,6 +92,8 @@ class ProgressRenderer(Callback):
             self._live = None
         if learner.stopped:
             self.console.print(f"stopped in epoch {learner.epoch}: {learner.stopped}", highlight=False)
+        if text.report(learner):
+            self.console.print(text.report(learner), highlight=False, soft_wrap=True)
 
     def _view(self, learner: Learner) -> RenderableType:
         if not learner.history:

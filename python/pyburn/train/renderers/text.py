@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["duration", "number", "sparkline", "summary"]
+if TYPE_CHECKING:
+    from pyburn.train.learner import Learner
+
+__all__ = ["duration", "number", "report", "sparkline", "summary"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -38,6 +41,13 @@ def duration(seconds: float) -> str:
 def summary(values: Mapping[str, Any]) -> str:
     """Names and numbers in one line."""
     return "  ".join(f"{name} {number(value)}" for name, value in values.items() if is_number(value))
+
+
+def report(learner: Learner) -> str:
+    """Where the report of a run that has got somewhere stands; empty for one without a folder."""
+    if learner.folder is None or not learner.history:
+        return ""
+    return f"report: {learner.folder.path / 'report.html'}"
 
 
 def is_number(value: Any) -> bool:
