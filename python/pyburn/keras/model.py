@@ -70,9 +70,17 @@ class Model(Trainer):
 
     def build(self, input_shape: Any = None) -> None:
         """Nothing; the model has its weights for inputs of this shape."""
+        # First, so that the trial call below does not build again.
+        self.built = True
         if self._graph is None and input_shape is not None and type(self).call is not Model.call:
             self.compute_output_shape(_tuples(input_shape))
-        self.built = True
+
+    def _build_once(self, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        # Without a `build` of its own, the layers of a subclass make their weights in the call itself.
+        if not self.built and type(self).build is Model.build and type(self).call is not Model.call:
+            self.built = True
+            return
+        super()._build_once(signature, args, kwargs)
 
     @property
     def layers(self) -> list[Any]:

@@ -147,6 +147,8 @@ class CallbackList(Callback):
         callbacks = self.callbacks
 
         def pass_on(*args: Any, **kwargs: Any) -> None:
+            if name.startswith("on_") and "logs" not in kwargs and not (args and isinstance(args[-1], dict)):
+                args = (*(each for each in args if each is not None), {})
             for each in callbacks:
                 getattr(each, name)(*args, **kwargs)
                 if name in ("on_train_batch_begin", "on_train_batch_end"):

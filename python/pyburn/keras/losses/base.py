@@ -44,6 +44,8 @@ class Loss(Configured):
         pred = map_structure(lambda each: _as_float(tensor(each), kind), y_pred)
         true = map_structure(tensor, y_true)
         losses = self.call(true, pred)
+        own = getattr(losses, "_keras_mask", None)
+        mask = own if mask is None else mask if own is None else mask & own
         return reduce(losses, sample_weight, mask, self.reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:

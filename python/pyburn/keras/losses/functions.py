@@ -202,7 +202,12 @@ def sparse_categorical_crossentropy(
     _check_labels(label, pred.shape[axis])
     logs = functional.log_softmax(pred, axis) if from_logits else _logits(pred, axis)
     loss = -logs.gather(axis, label.unsqueeze(axis)).squeeze(axis)
-    return loss if valid is None else ops.where(valid, loss, ops.zeros_like(loss))
+    if valid is None:
+        return loss
+    loss = ops.where(valid, loss, ops.zeros_like(loss))
+    # As in Keras, the mean of the losses is over the labels that are not ignored.
+    loss._keras_mask = valid  # type: ignore[attr-defined]
+    return loss
 
 
 def _check_labels(label: Tensor, classes: int) -> None:

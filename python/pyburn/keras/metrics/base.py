@@ -8,7 +8,7 @@ from typing import Any
 from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.autograd import no_grad
-from pyburn.keras._naming import snake_case
+from pyburn.keras._naming import snake_case, unique_name
 from pyburn.keras._registry import Configured
 from pyburn.keras.losses.base import _expanded, _squeezed
 from pyburn.keras.losses.functions import same_rank, tensor
@@ -28,7 +28,7 @@ class Metric(Configured):
     _zeros: dict[str, float]
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
-        self.name = name or snake_case(type(self).__name__)
+        self.name = name or unique_name(snake_case(type(self).__name__))
         self.dtype = dtype
         self._states: dict[str, Any] = {}
         self._starts: dict[str, Callable[[], Any]] = {}

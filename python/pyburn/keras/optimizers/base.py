@@ -86,6 +86,7 @@ class Optimizer(optim.Optimizer):
         self._undecayed: tuple[set[int], list[str]] = (set(), [])
         self._waiting: list[Tensor | None] = []
         self._seen = 0
+        self._averages: dict[Tensor, Tensor] = {}
 
     def build(self, variables: Iterable[Tensor]) -> None:
         """Nothing; these weights are optimized from now on."""
@@ -207,10 +208,10 @@ class Optimizer(optim.Optimizer):
 
     def _average(self, variables: Sequence[Tensor]) -> None:
         for weight in variables:
-            fresh = "average" not in self.state[weight]
-            average = self._kept(weight, "average")
-            momentum = 0.0 if fresh else self.ema_momentum
-            average.mul_(momentum).add_(weight.detach(), alpha=1.0 - momentum)
+            if weight not in self._averages:
+                self._averages[weight] = weight.detach().clone()
+            else:
+                self._averages[weight].lerp_(weight.detach(), 1.0 - self.ema_momentum)
         every = self.ema_overwrite_frequency
         if every and self.iterations % every == 0:
             self.finalize_variable_values(variables)
@@ -220,8 +221,8 @@ class Optimizer(optim.Optimizer):
         if self.use_ema:
             with no_grad():
                 for weight in var_list:
-                    if "average" in self.state[weight]:
-                        weight.copy_(self.state[weight]["average"])
+                    if weight in self._averages:
+                        weight.copy_(self._averages[weight])
 
     def state_dict(self) -> dict[str, Any]:
         """What the optimizer remembers, as `load_state_dict` takes it."""

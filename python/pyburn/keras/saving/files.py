@@ -145,6 +145,15 @@ def _restore(model: Any, tensors: dict[str, Tensor], texts: dict[str, Any]) -> N
     optimizer.param_groups[0]["lr"] = texts["lr"]
 
 
+def restore(model: Any, filepath: Path) -> None:
+    """Nothing; a compiled model has the weights of a file of ours, and its optimizer what it remembered."""
+    tensors, texts = safetensors.load_file(filepath), safetensors.metadata(filepath)
+    own = {name.removeprefix("model/"): value for name, value in tensors.items() if name.startswith("model/")}
+    _put(model, own, False)
+    if "optimizer" in texts:
+        _restore(model, tensors, json.loads(texts["optimizer"]))
+
+
 def load_weights(model: Any, filepath: Path, skip_mismatch: bool = False, **kwargs: Any) -> None:
     """Nothing; the model has the weights of the file.
 

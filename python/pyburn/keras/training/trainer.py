@@ -270,6 +270,9 @@ class Trainer(Layer):
         ours = [each for each in given_callbacks if isinstance(each, events.Callback)]
         several = _callbacks([each for each in given_callbacks if not isinstance(each, events.Callback)], self, shown)
         several.set_params({"verbose": shown, "epochs": epochs, "steps": data.steps})
+        for each in several.callbacks:
+            # A run that broke off goes on after the last epoch of its backup.
+            initial_epoch = each.first_epoch(initial_epoch) if hasattr(each, "first_epoch") else initial_epoch
         self._run(data, several, ours, validation, epochs, initial_epoch)
         assert several.history is not None
         self.history = several.history
@@ -382,19 +385,21 @@ class Trainer(Layer):
         class_weight: Mapping[int, float] | None = None,
         return_dict: bool = False,
     ) -> Any:
-        """The loss and the metrics so far, after one step on this batch."""
+        """The loss and the metrics of this batch, after one step on it."""
         self._needs_compile()
         size = flatten(as_tensors(x))[0].shape[0]
         batch = next(iter(batches_of(x, y, sample_weight, size, None, False, class_weight)))
         self._ready(batch)
+        self.reset_metrics()
         logs = numbers(self.train_step(learner_batches.move(batch, self._place_of_weights())))
         return logs if return_dict else self._as_list(logs)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
-        """The loss and the metrics so far, this batch included."""
+        """The loss and the metrics of this batch."""
         self._needs_compile()
         batch = tuple(as_tensors(part) for part in (x, y, sample_weight))
         self._ready(batch)
+        self.reset_metrics()
         with no_grad():
             logs = numbers(self.test_step(learner_batches.move(batch, self._place_of_weights())))
         return logs if return_dict else self._as_list(logs)
