@@ -73,7 +73,9 @@ def test_every_moment_comes_when_keras_has_it():
     assert one.calls == two.calls
 
 
-@pytest.mark.parametrize("kwargs", [{"patience": 1}, {"patience": 2, "min_delta": 0.05, "restore_best_weights": True}])
+@pytest.mark.parametrize(
+    "kwargs", [{"patience": 1, "min_delta": 0.02}, {"patience": 2, "min_delta": 0.05, "restore_best_weights": True}]
+)
 def test_early_stopping(kwargs):
     theirs, mine = both()
     for model, k in ((theirs, keras), (mine, ours)):

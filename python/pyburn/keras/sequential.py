@@ -194,6 +194,7 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The model that `get_config` described."""
         model = cls(name=config.get("name"), dtype=config.get("dtype"))
         for entry in config["layers"]:
             layer = deserialize_keras_object(entry, custom_objects, "layers")

@@ -11,6 +11,7 @@ from pyburn.keras.layers import core as _core_layers
 from pyburn.keras.layers import merging as _merging
 from pyburn.keras.layers import normalization as _normalization
 from pyburn.keras.layers import pooling as _pooling
+from pyburn.keras.layers import preprocessing as _preprocessing
 from pyburn.keras.layers import regularization as _regularization
 from pyburn.keras.layers import reshaping as _reshaping
 from pyburn.keras.layers import rnn as _rnn
@@ -22,6 +23,7 @@ from pyburn.keras.layers.core import *  # noqa: F403
 from pyburn.keras.layers.merging import *  # noqa: F403
 from pyburn.keras.layers.normalization import *  # noqa: F403
 from pyburn.keras.layers.pooling import *  # noqa: F403
+from pyburn.keras.layers.preprocessing import *  # noqa: F403
 from pyburn.keras.layers.regularization import *  # noqa: F403
 from pyburn.keras.layers.reshaping import *  # noqa: F403
 from pyburn.keras.layers.rnn import *  # noqa: F403
@@ -37,6 +39,7 @@ __all__ = [
     *_merging.__all__,
     *_normalization.__all__,
     *_pooling.__all__,
+    *_preprocessing.__all__,
     *_regularization.__all__,
     *_reshaping.__all__,
     *_rnn.__all__,

@@ -297,6 +297,7 @@ class StackedRNNCells(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer that `get_config` described."""
         from pyburn.keras._registry import deserialize_keras_object
 
         return cls(**{**config, "cells": deserialize_keras_object(config["cells"], None, "layers")})

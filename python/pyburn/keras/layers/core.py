@@ -103,6 +103,7 @@ class InputLayer(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer that `get_config` described."""
         return cls(**config)
 
     def get_build_config(self) -> dict[str, Any] | None:
@@ -546,6 +547,7 @@ class Lambda(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The layer that `get_config` described."""
         function = config.get("function")
         if isinstance(function, str):
             config = {**config, "function": get_registered_object(function) or function}
@@ -572,6 +574,7 @@ class Wrapper(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer that `get_config` described."""
         from pyburn.keras._registry import deserialize_keras_object
 
         config = dict(config)

@@ -105,6 +105,7 @@ class RNN(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer that `get_config` described."""
         if "cell" in config:
             config = {**config, "cell": deserialize_keras_object(config["cell"], None, "layers")}
         return cls(**config)
@@ -385,6 +386,7 @@ class Bidirectional(Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer that `get_config` described."""
         config = dict(config)
         config["layer"] = deserialize_keras_object(config["layer"], None, "layers")
         if config.get("backward_layer") is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -28,10 +29,9 @@ def kind_of(filepath: str | os.PathLike[str]) -> str:
 
 def _h5py() -> Any:
     try:
-        import h5py
+        return importlib.import_module("h5py")
     except ImportError:
         raise ImportError("this file of Keras's is HDF5 inside: pip install h5py") from None
-    return h5py
 
 
 def load_model(filepath: Any, kind: str, custom_objects: Any, compile: bool) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from pyburn.keras.callbacks.base import CallbackList
@@ -65,6 +64,7 @@ class KerasLearner(Learner):
         self.events.fire("before_batch", self)
         self.logs = numbers(self.model.train_step(self.data))
         self.step += 1
+        self.events.fire("after_step", self)
         self.events.fire("after_batch", self)
 
     def train_epoch(self) -> None:
@@ -79,7 +79,9 @@ class KerasLearner(Learner):
         """The numbers of the validation data, where this epoch has any."""
         if self.validation is None or not self.validation.due(self.epoch):
             return {}
+        self.events.fire("before_validate", self)
         found: dict[str, Any] = self.validation.run(self.callbacks)
+        self.events.fire("after_validate", self)
         self.logs = {**self.logs, **{f"val_{name}": value for name, value in found.items()}}
         return found
 
@@ -109,8 +111,3 @@ def numbers(logs: Any) -> dict[str, Any]:
         value = logs[name]
         made[name] = value.tolist() if hasattr(value, "tolist") else value
     return made
-
-
-def is_finite(value: Any) -> bool:
-    """Whether a loss is a number that training can go on with."""
-    return isinstance(value, (int, float)) and math.isfinite(value)
