@@ -134,7 +134,10 @@ What differs in the large:
 - **Precision.** `autocast("cpu")` and `autocast("wgpu")` compute by torch's lists in bfloat16 or float16.
 - **One process.** `distributed` is right for a world of one, and refuses more. `multiprocessing` is Python's own;
   tensors travel as copies.
-- **`func.vmap`** is a loop over the batch: right, not fast. `func.jvp` takes two backward passes.
+- **`func.vmap`** is a loop over the batch: right, not fast. `func.jvp` and `autograd.forward_ad` take two backward
+  passes: ops under `no_grad` leave no tangents.
+- **Writes after use.** What torch keeps for backward is kept, so that a later write is refused where torch refuses it;
+  `kron`, products with broadcast batches and `fold` refuse some writes that torch lets pass.
 - **Switches** for determinism, cuDNN, TF32 and threads between operations are kept and read back, and change no
   number.
 
