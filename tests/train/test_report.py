@@ -212,6 +212,27 @@ def test_one_logit_makes_two_classes():
     assert [each.index for each in samples.worst()] == [1, 2]
 
 
+def test_losses_of_the_user_are_not_asked_twice(tmp_path):
+    calls = []
+
+    def noisy(output, target, reduction="mean"):
+        calls.append(reduction)
+        return nn.functional.cross_entropy(output + pyburn.randn_like(output), target)
+
+    made = runs.learner(tmp_path)
+    made.loss = noisy
+    runs.fit(made, 1)
+    assert calls == ["mean"] * 12
+    assert len(read(tmp_path).run["worst"]) == 12
+
+
+def test_functions_are_asked_for_each_sample():
+    samples = Samples(nn.functional.cross_entropy, worst=1)
+    scores = pyburn.tensor([[2.0, 0.0], [0.0, 1.0]])
+    samples.add(train.metrics.Batch(None, pyburn.tensor([0, 0]), scores, None, 2))
+    assert [(each.index, round(each.loss, 4)) for each in samples.worst()] == [(1, 1.3133)]
+
+
 def test_probabilities_are_told_from_scores():
     samples = Samples(None, worst=1)
     chances = pyburn.tensor([[0.25, 0.75], [0.5, 0.5]])

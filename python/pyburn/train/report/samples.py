@@ -83,7 +83,7 @@ class Samples:
         for measure in _measures(self._loss, self.task):
             try:
                 found = measure(output, target)
-            except (TypeError, ValueError, RuntimeError, AttributeError):
+            except Exception:  # the shapes are not what this loss takes one by one
                 continue
             if isinstance(found, Tensor) and found.dim() and found.shape[0] == output.shape[0]:
                 self._measure = measure
@@ -158,13 +158,17 @@ def _are_shares(output: Tensor) -> bool:
 
 
 def _measures(loss: Any, task: str | None) -> list[Callable[[Tensor, Tensor], Tensor]]:
-    """Ways to the loss of each sample, the run's own loss before what it is likely to be."""
+    """Ways to the loss of each sample, the run's own loss before what it is likely to be.
+
+    Only pyburn's own losses are asked a second time: one of the user's may draw random numbers or count its calls.
+    """
     found: list[Callable[[Tensor, Tensor], Tensor]] = []
-    if isinstance(getattr(loss, "reduction", None), str):
-        each = copy.copy(loss)
+    ours = str(getattr(loss, "__module__", "")).startswith("pyburn.nn")  # of an object that of its class
+    if ours and isinstance(loss, nn.Module):
+        each: Any = copy.copy(loss)
         each.reduction = "none"
         found.append(each)
-    elif loss is not None:
+    elif ours:
         found.append(lambda output, target: loss(output, target, reduction="none"))
     if task == "classes":
         found.append(_surprise)
