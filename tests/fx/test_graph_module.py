@@ -139,6 +139,19 @@ def test_errors_name_the_line_of_generated_code():
     assert "view = x.view(7);  x = None" in "".join(traceback.format_exception(error.value))
 
 
+@BOTH
+@pytest.mark.filterwarnings("ignore")  # torch warns of its own compiler
+def test_scripted_modules_are_script_modules(t):
+    module = fx_of(t).symbolic_trace(t.nn.Sequential(t.nn.Linear(2, 2), t.nn.ReLU()))
+    assert not isinstance(module, t.jit.ScriptModule)
+    x = drawn(t, 3, 2)
+    scripted = t.jit.script(module)
+    assert isinstance(scripted, t.jit.ScriptModule)
+    same(scripted(x), module(x))
+    assert not isinstance(t.nn.ReLU(), t.jit.ScriptModule)
+    assert not isinstance(3, t.jit.ScriptModule)
+
+
 def test_to_folder_says_what_to_do():
     with pytest.raises(NotImplementedError, match="state_dict"):
         pyburn.fx.symbolic_trace(lambda x: x).to_folder("somewhere")

@@ -114,10 +114,17 @@ def _patch_wrapped_functions(patcher: _Patcher) -> None:
         patcher.patch_method(cls, name, _create_wrapped_method(cls, name))
 
 
+@functools.cache
+def _recorders(_now: object) -> list[tuple[str, Callable[..., Any]]]:
+    """Tensor's methods that record calls with proxies; made anew when modes have replaced the methods."""
+    return [(name, _create_wrapped_method(Tensor, name, _METHOD_OF.get(name))) for name in methods()]
+
+
 def _patch_tensor_methods(patcher: _Patcher) -> None:
     """Lets methods of tensors that a program holds see proxies among their arguments."""
-    for name in methods():
-        patcher.patch_method(Tensor, name, _create_wrapped_method(Tensor, name, _METHOD_OF.get(name)))
+    if not getattr(Tensor.add, "__fx_already_patched", False):
+        for name, recorder in _recorders(Tensor.add):
+            patcher.patch_method(Tensor, name, recorder)
 
 
 def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:

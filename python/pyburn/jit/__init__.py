@@ -40,8 +40,14 @@ __all__ = [
 T = TypeVar("T")
 
 
-class ScriptModule(Module):
-    """A Module under the name that compiled ones have in torch; nothing is an instance of it unless it says so."""
+class _Scripted(type(Module)):  # type: ignore[misc]
+    def __instancecheck__(cls, instance: object) -> bool:
+        marked = cls is ScriptModule and getattr(instance, "__dict__", {}).get("_is_scripted", False)
+        return bool(marked) or super().__instancecheck__(instance)
+
+
+class ScriptModule(Module, metaclass=_Scripted):
+    """A Module under the name that compiled ones have in torch: modules that `script` gave are instances of it."""
 
 
 class TracerWarning(Warning):
@@ -67,6 +73,8 @@ def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, 
         >>> double(pyburn.ones(1))
         tensor([2.])
     """
+    if Module in type(obj).__mro__:
+        vars(obj)["_is_scripted"] = True
     return obj
 
 
