@@ -101,6 +101,8 @@ def module_of(kind: Any) -> str:
     for family in ("losses", "metrics", "optimizers", "callbacks"):
         if own.startswith(f"keras.{family}"):
             return f"keras.{family}"
+    if own == "keras.ops":
+        return "keras.src.ops.numpy"
     if own == "keras.config" or own.startswith(("keras.models", "keras.sequential", "keras.functional", "keras.model")):
         return "keras"
     return own

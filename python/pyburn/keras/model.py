@@ -168,13 +168,14 @@ class Model(Trainer):
                 name: each.to(self._place) for name, each in kept.items() if isinstance(each, Tensor) and each.dim()
             }
 
-    def train(self, mode: Any = True, config: Any = None, **kwargs: Any) -> Any:
+    def train(self, mode: Any = True, config: Any = None, valid_data: Any = None, **kwargs: Any) -> Any:
         """This model in training mode (`train(True)`, as in torch); or, given data, the history of its training.
 
         Args:
             mode: A bool, or training data: (x, y), a Dataset, a DataLoader.
             config: With data: a dictionary, a `pyburn.train.Config` or an object with fields of `compile` and `fit`
                 (`optimizer`, `learning_rate`, `loss`, `metrics`, `epochs`, `batch_size`, `validation_data`, ...).
+            valid_data: With data: the same for validation.
             **kwargs: The same fields by name.
 
         Example:
@@ -186,9 +187,9 @@ class Model(Trainer):
             >>> len(history.history["loss"])
             2
         """
-        if isinstance(mode, bool) and config is None and not kwargs:
+        if isinstance(mode, bool) and config is None and valid_data is None and not kwargs:
             return super().train(mode)
-        return fit_with(self, mode, config, **kwargs)
+        return fit_with(self, mode, config, validation_data=valid_data, **kwargs)
 
     def summary(
         self,

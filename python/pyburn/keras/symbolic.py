@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -53,6 +54,53 @@ class KerasTensor:
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise ValueError("a KerasTensor has no value yet: give functions of keras.ops or layers, not numpy's functions")
+
+    def __add__(self, other: Any) -> Any:
+        return _operation("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _operation("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _operation("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _operation("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _operation("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _operation("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _operation("true_divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _operation("true_divide", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _operation("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _operation("power", other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return _operation("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _operation("matmul", other, self)
+
+    def __neg__(self) -> Any:
+        return _operation("negative", self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _operation("getitem", self, key)
+
+
+def _operation(name: str, *args: Any) -> Any:
+    """What a function of `keras.ops` gives, which depends on this file."""
+    return getattr(importlib.import_module("pyburn.keras.ops"), name)(*args)
 
 
 class Node:

@@ -27,14 +27,17 @@ def fit_with(model: Any, data: Any, config: Any = None, **kwargs: Any) -> Any:
         config: A dictionary, a dataclass such as `pyburn.train.Config`, or an object with attributes.
         **kwargs: Settings by name, which win.
     """
-    given = {_OTHER_NAMES.get(name, name): value for name, value in {**_fields(config), **kwargs}.items()}
+    said = {name: value for name, value in kwargs.items() if value is not None}
+    given = {_OTHER_NAMES.get(name, name): value for name, value in {**_fields(config), **said}.items()}
+    if given.get("device") is not None:
+        model.backend = given["device"]
     compile_names = list(inspect.signature(model.compile).parameters)
     fit_names = [name for name in inspect.signature(model.fit).parameters if name not in ("x", "y")]
-    unknown = sorted(set(given) - {*compile_names, *fit_names, "learning_rate", "seed"})
+    unknown = sorted(set(given) - {*compile_names, *fit_names, "device", "learning_rate", "seed"})
     if unknown and isinstance(config, (Mapping, type(None))):
         raise ValueError(
             f"train: unknown settings {unknown}; those of compile are {compile_names}, those of fit {fit_names}, "
-            "and learning_rate and seed"
+            "and device, learning_rate and seed"
         )
     _compile(model, {name: given[name] for name in compile_names if given.get(name) is not None}, given)
     if given.get("seed") is not None:
