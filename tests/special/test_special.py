@@ -139,6 +139,9 @@ def test_zeta():
     check_op(lambda lib, s, q: lib.special.zeta(s, q), Case(s), Case(q), grad=False, rtol=1e-10)
     check_op(lambda lib, q: lib.special.zeta(3.0, q), Case(np.array([0.5, 1.0, 4.0])), rtol=1e-10)
     check_op(lambda lib, s: lib.special.zeta(s, 2), [2, 3, 4], grad=False)
+    for place in (0.5, 1.0):  # beyond 1 torch gives NaN instead of 0
+        far = Case([1e30, 1e5, np.inf])
+        check_op(lambda lib, s, place=place: lib.special.zeta(s, place), far, grad=False)
 
 
 def test_of_two_arguments_and_more():

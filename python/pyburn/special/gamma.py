@@ -176,7 +176,9 @@ def _zeta(s: Tensor, q: Tensor) -> Tensor:
         rising = rising * (s_ + 2 * j + 1) * (s_ + 2 * j + 2)
         below = below * w * w
     edge = select((s == 1) | ((s > 1) & negative & whole), math.inf, math.nan)
-    edge = select(s.isinf() & (s > 0) & (q == 1), 1.0, edge)
+    # So far out only the first term counts, and the corrections are none of a number.
+    far = (s > 1e4) & (q > 0) & q.isfinite()
+    total, valid = select(far, q.masked_fill(~far, 1.0).pow(-s), total), valid | far
     return select(valid, total, select((q.isinf()) & (q > 0) & (s > 1), 0.0, edge))
 
 
