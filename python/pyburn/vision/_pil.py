@@ -9,7 +9,11 @@ from typing import Any
 from pyburn._copying import _from_bytes
 from pyburn._core import Tensor, float32, int16, int32, uint8, uint16
 
-__all__ = ["is_pil", "pillow", "to_pil", "to_tensor"]
+__all__ = ["ImageFileError", "is_pil", "pillow", "to_pil", "to_tensor"]
+
+
+class ImageFileError(OSError, RuntimeError):
+    """A file is no image or is cut off; programs that catch what Pillow or torchvision raise catch it too."""
 
 
 def pillow(module: str = "Image") -> Any:

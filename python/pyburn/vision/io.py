@@ -10,7 +10,7 @@ from typing import Any
 from pyburn._copying import _from_bytes
 from pyburn._core import Tensor, uint8
 from pyburn._files import replacing
-from pyburn.vision._pil import pillow, to_pil, to_tensor
+from pyburn.vision._pil import ImageFileError, pillow, to_pil, to_tensor
 
 __all__ = [
     "ImageReadMode",
@@ -71,7 +71,7 @@ def _decoded(source: Any, what: str, mode: ImageReadMode | str, turn: bool) -> T
         picture = pillow().open(source)
         picture.load()
     except (OSError, SyntaxError, ValueError) as error:
-        raise RuntimeError(f"{what} is no image that Pillow can read: {error}") from error
+        raise ImageFileError(f"{what} is no image that Pillow can read: {error}") from error
     if turn:
         picture = pillow("ImageOps").exif_transpose(picture)
     if wanted in _MODES:

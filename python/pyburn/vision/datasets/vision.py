@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyburn.data.dataset import Dataset
-from pyburn.vision._pil import pillow
+from pyburn.vision._pil import ImageFileError, pillow
 
 __all__ = ["StandardTransform", "VisionDataset", "default_loader", "pil_loader"]
 
@@ -87,13 +87,13 @@ def pil_loader(path: Folder) -> Any:
     """The image of a file, as RGB.
 
     Raises:
-        RuntimeError: The file is none, or is cut off; the text names it.
+        ImageFileError: The file is none, or is cut off; the text names it. It is an OSError and a RuntimeError.
     """
     with open(path, "rb") as file:
         try:
             return pillow().open(file).convert("RGB")
         except (OSError, SyntaxError, ValueError) as error:
-            raise RuntimeError(f"{os.fspath(path)} is no image that Pillow can read: {error}") from error
+            raise ImageFileError(f"{os.fspath(path)} is no image that Pillow can read: {error}") from error
 
 
 default_loader = pil_loader

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 from pyburn.data.download import download_and_extract
-from pyburn.vision._pil import pillow
+from pyburn.vision._pil import ImageFileError, pillow
 from pyburn.vision.datasets.folder import IMG_EXTENSIONS
 from pyburn.vision.datasets.vision import Folder, Transform, VisionDataset, pil_loader
 
@@ -30,14 +30,14 @@ def mask_loader(path: Folder) -> Any:
     """The image of a mask's file as it is: one with a palette keeps its numbers.
 
     Raises:
-        RuntimeError: The file is none, or is cut off; the text names it.
+        ImageFileError: The file is none, or is cut off; the text names it. It is an OSError and a RuntimeError.
     """
     with open(path, "rb") as file:
         try:
             picture = pillow().open(file)
             picture.load()
         except (OSError, SyntaxError, ValueError) as error:
-            raise RuntimeError(f"{os.fspath(path)} is no image that Pillow can read: {error}") from error
+            raise ImageFileError(f"{os.fspath(path)} is no image that Pillow can read: {error}") from error
         return picture
 
 
