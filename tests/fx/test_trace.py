@@ -159,6 +159,27 @@ def test_what_depends_on_values_is_refused_as_in_torch(source):
     assert "Error: " in errors[0]
 
 
+CALLS = "F.hardshrink(x)|F.prelu(x, x)|F.l1_loss(x, x)|t.norm(x)|t.unique(x)|t.stft(x, 4)|t.lu(x)|F.relu(x)|x.norm()"
+
+
+@pytest.mark.parametrize("source", CALLS.split("|"))
+def test_proxies_record_outside_of_traces(source):
+    found = []
+    for t in (pyburn, torch):
+        graph = fx_of(t).Graph()
+        result = eval(source, {"t": t, "F": t.nn.functional, "x": fx_of(t).Proxy(graph.placeholder("x"))})
+        graph.output(result.node)
+        found.append((steps(graph), as_torch(graph.python_code("self").src)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["Linear(2, 3)", "Conv2d(2, 3, 3)", "LayerNorm(3)", "Embedding(3, 4)", "MaxPool2d(2)"])
+def test_layers_themselves_are_traced(name):
+    graphs = [fx_of(t).symbolic_trace(eval(f"t.nn.{name}", {"t": t})) for t in (pyburn, torch)]
+    assert steps(graphs[0].graph) == steps(graphs[1].graph)
+    assert graphs[0].code.splitlines()[-2:] == graphs[1].code.splitlines()[-2:]
+
+
 def test_sequences_are_unpacked_but_not_run_through():
     def program(x):
         a, b = x

@@ -38,8 +38,8 @@ _SPELLED_NAMES = (
 _SPELLED = frozenset(_SPELLED_NAMES.split())
 # They make tensors of numbers, which may be proxies.
 _MAKERS = "arange empty eye full linspace logspace ones rand randint randn randperm range zeros"
-# As torch's built-in functions have none.
-_NOT_TORCHS = {"nn.functional.log_softmax": "out", "nn.functional.softmax": "out"}
+# Arguments that torch leaves out.
+_NOT_TORCHS = {"nn.functional.l1_loss": "weight", "nn.functional.log_softmax": "out", "nn.functional.softmax": "out"}
 _NODE_NAMES = {"nn.functional.logsigmoid": "log_sigmoid", "nn.functional.threshold": "_threshold"}
 
 
@@ -53,6 +53,11 @@ def _dotted() -> dict[Any, str]:
             if not name.startswith("_") and isinstance(value, types.FunctionType | types.BuiltinFunctionType):
                 found.setdefault(value, f"{prefix}.{name}" if prefix else name)
     return found
+
+
+def is_function(target: Any) -> bool:
+    """Whether it is a function of one of the library's namespaces."""
+    return target in _dotted()
 
 
 def public_path(function: Any) -> str | None:

@@ -268,7 +268,8 @@ class Proxy:
                 f"Found multiple different tracers {list(tracers)} while trying to trace operations {orig_method}"
             )
         tracer = next(iter(tracers))
-        if is_tensor_method_or_property(orig_method):
+        # Some methods of tensors are the functions themselves.
+        if not _names.is_function(orig_method) and is_tensor_method_or_property(orig_method):
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
         method = _names.method_of(orig_method)
         if method is not None:
