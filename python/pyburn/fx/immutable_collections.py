@@ -10,6 +10,11 @@ __all__ = ["immutable_dict", "immutable_list"]
 
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Nothing: this collection does not change.
+
+    Raises:
+        TypeError: Always.
+    """
     raise TypeError(
         f"'{type(self).__name__}' object does not support mutation: it belongs to a node; make a plain copy, change "
         "that, and assign it to node.args or node.kwargs."
