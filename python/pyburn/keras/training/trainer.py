@@ -167,8 +167,9 @@ class Trainer(Layer):
         loss = self.compute_loss(x, y, y_pred, sample_weight, training=True)
         self._track_loss(loss, x)
         self.zero_grad()
-        (loss * (getattr(self.optimizer, "loss_scale_factor", None) or 1.0)).backward()
-        self._step()
+        if isinstance(loss, Tensor) and loss.requires_grad:
+            (loss * (getattr(self.optimizer, "loss_scale_factor", None) or 1.0)).backward()
+            self._step()
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def _step(self) -> None:
@@ -200,9 +201,11 @@ class Trainer(Layer):
         if not self.built or not all(getattr(module, "built", True) for module in self.modules()):
             with no_grad():
                 self(unpack_x_y_sample_weight(learner_batches.move(batch, self._place_of_weights()))[0], training=False)
-        built = getattr(self.optimizer, "built", True)
-        if isinstance(self.optimizer, optimizers.Optimizer) and not built:
-            self.optimizer.build(self.trainable_weights)
+        if isinstance(self.optimizer, optimizers.Optimizer):
+            # Layers may have been frozen or added since the optimizer was last used.
+            known = [id(weight) for weight in self.optimizer.param_groups[0]["params"]]
+            if not self.optimizer.built or known != [id(weight) for weight in self.trainable_weights]:
+                self.optimizer.build(self.trainable_weights)
 
     def fit(
         self,
