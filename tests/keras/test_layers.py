@@ -42,6 +42,23 @@ def test_transposed_convolutions_have_tensorflows_sizes():
     assert ours.layers.Conv1DTranspose(2, 2, strides=3).compute_output_shape((None, 5, 3)) == (None, 15, 2)
 
 
+@pytest.mark.parametrize("padding", ["same", "valid"])
+@pytest.mark.parametrize(("size", "stride"), [(3, 2), (5, 2), (4, 3), (2, 3), (3, 1)])
+def test_a_transposed_convolution_is_the_gradient_of_one(size, stride, padding):
+    """What TensorFlow defines it as, also where Keras's torch backend differs."""
+    spread = ours.layers.Conv2DTranspose(2, size, strides=stride, padding=padding, use_bias=False)
+    x = pyburn.tensor(array((1, 4, 5, 3)))
+    found = spread(x)
+    convolution = ours.layers.Conv2D(3, size, strides=stride, padding=padding, use_bias=False)
+    image = pyburn.zeros_like(found).requires_grad_()
+    convolution.build(tuple(image.shape))
+    convolution.set_weights(spread.get_weights())
+    result = convolution(image)
+    assert result.shape == x.shape
+    result.backward(x)
+    pyburn.testing.assert_close(image.grad, found.detach(), rtol=1e-4, atol=1e-5)
+
+
 POOLS = [
     (f"{kind}Pooling{rank}D", (2, *(9, 7, 5)[:rank], 3), kwargs)
     for kind in ("Max", "Average")

@@ -68,6 +68,22 @@ def test_wgpu(backend):
     assert history.history["loss"][1] < history.history["loss"][0]
 
 
+@pytest.mark.gpu
+def test_images_and_sequences_on_wgpu():
+    if not any(each.kind == "wgpu" for each in pyburn.devices()):
+        pytest.skip("there is no Vulkan driver")
+    layers = ours.layers
+    images = Sequential([Input((9, 8, 3)), layers.Conv2D(4, 3, strides=2, padding="same"), layers.BatchNormalization()])
+    images.add(layers.AveragePooling2D(2, padding="same"))
+    images.add(layers.Conv2DTranspose(2, 3, strides=2, padding="same"))
+    steps = Sequential([Input((5, 3)), layers.Bidirectional(layers.LSTM(4, return_sequences=True)), layers.GRU(3)])
+    for model in (images, steps):
+        x = array((2, *model.input_shape[1:]))
+        before = model.predict(x, verbose=0)
+        model.backend = "Wgpu"
+        np.testing.assert_allclose(model.predict(x, verbose=0), before, rtol=1e-3, atol=1e-4)
+
+
 def test_train_is_torchs_and_the_missions():
     """M32: `train(bool)` keeps torch's meaning, `train(data, config)` trains."""
     model = Sequential([Input((3,)), Dense(1)])
