@@ -195,6 +195,16 @@ def test_a_generator_of_the_loader_goes_on_too(tmp_path):
     assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
 
+def test_the_same_learner_goes_on_after_an_interrupt_in_validation(tmp_path, capfd):
+    made = runs.learner(tmp_path)
+    runs.stop_at(made, 10, signal.SIGINT)
+    runs.fit(made)
+    assert made.interrupted
+    assert made.split == "valid"
+    assert len(runs.fit(made, 2)) == 2
+    capfd.readouterr()
+
+
 def test_resume_without_a_checkpoint_starts(tmp_path):
     assert len(runs.fit(runs.learner(tmp_path), 2, resume=True)) == 2
 

@@ -368,7 +368,10 @@ class Learner:
 
     def _validate_batch(self, data: Any, number: int) -> None:
         with contextlib.suppress(SkipBatch):
-            self._seen(self._forward(data, number))
+            batch = self._forward(data, number)
+            if batch.loss is not None and batch.loss.is_cpu and not batch.loss.dim():
+                batch.value = float(batch.loss.item())  # which waits for nothing here, and saves metrics the trouble
+            self._seen(batch)
 
     def _begin(self, split: str, training: bool) -> None:
         self.split, self.training = split, training

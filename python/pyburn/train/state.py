@@ -33,8 +33,8 @@ def state_of(learner: Learner) -> dict[str, Any]:
         "metrics": [each.state_dict() for each in learner.trackers["train"]] if within else None,
         "callbacks": [[type(each).__name__, each.state_dict()] for each in learner.events.callbacks],
         "history": learner.history,
-        "randomness": learner.next_randomness or randomness.capture(learner.train_data),
-        "epoch_randomness": learner.epoch_randomness if within else None,
+        "randomness": randomness.packed(learner.next_randomness or randomness.capture(learner.train_data)),
+        "epoch_randomness": randomness.packed(learner.epoch_randomness) if within else None,
     }
 
 
