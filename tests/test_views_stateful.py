@@ -154,6 +154,9 @@ class ViewsAndWrites(RuleBasedStateMachine):
         pair = self.target(data)
         if pair.overlaps or pair.expanded or not pair.theirs.numel():
             return
+        part = pair.theirs.untyped_storage().nbytes() != pair.theirs.numel() * pair.theirs.element_size()
+        if part and pair.theirs.requires_grad:
+            return  # elements beside the view's own have no derivative by it, whatever torch says
         text, fn = data.draw(strided(pair.theirs))
         note(f"{pair.name}: {text}")
         made = pair.call(fn)
