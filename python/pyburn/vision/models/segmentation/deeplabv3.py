@@ -28,7 +28,7 @@ __all__ = ["DeepLabV3", "deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50", "d
 
 
 class DeepLabV3(SegmentationModel):
-    """DeepLabV3."""
+    """A backbone whose features are looked at with convolutions of several gaps."""
 
 
 def _step(in_channels: int, out_channels: int, kernel: int = 1, dilation: int = 1) -> list[nn.Module]:

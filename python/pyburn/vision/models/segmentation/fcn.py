@@ -15,7 +15,7 @@ __all__ = ["FCN", "fcn_resnet50", "fcn_resnet101"]
 
 
 class FCN(SegmentationModel):
-    """FCN."""
+    """A classifier without its end, whose coarse scores are enlarged to the size of the image."""
 
 
 def _fcn(

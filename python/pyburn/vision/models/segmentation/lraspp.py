@@ -43,7 +43,7 @@ class LRASPPHead(nn.Module):
 
 
 class LRASPP(Trainable):
-    """LR-ASPP.
+    """A light head on early and late features.
 
     Args:
         backbone: Gives a dictionary with early features "low" and late ones "high".

@@ -87,5 +87,5 @@ def _doubled(wide: int, narrow: int, bilinear: bool) -> nn.Module:
 
 @builder
 def unet(**kwargs: Any) -> UNet:
-    """U-Net."""
+    """U-Net, with the settings of `UNet`: `in_channels`, `num_classes`, `width`, `depth`, `bilinear`."""
     return UNet(**kwargs)
