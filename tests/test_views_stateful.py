@@ -181,11 +181,17 @@ class ViewsAndWrites(RuleBasedStateMachine):
             return
         note(f"{pair.name}.detach_()")
         pair.call(lambda _, x: x.detach_() is None)
+        self.hush_views(pair)
+        self.agree()
+
+    def hush_views(self, pair):
+        """Nothing; views of a base that was cut off its history are compared by their values from now on.
+
+        A later write makes torch look for the history of such a view in its base anew, when somebody reads it.
+        """
         for other in self.pairs:
-            # A later write makes torch look for the history of such a view in its base anew, when somebody reads it.
             if other is not pair and other.theirs._is_view() and other.theirs._base is pair.theirs:
                 other.quiet = True
-        self.agree()
 
     @rule(data=st.data())
     def write(self, data):
@@ -252,6 +258,8 @@ class ViewsAndWrites(RuleBasedStateMachine):
             return
         note(f"{pair.name}.requires_grad_({flag})")
         pair.call(lambda _, x: x.requires_grad_(flag))
+        if not flag:
+            self.hush_views(pair)
         if pair.theirs.is_leaf and pair.theirs.requires_grad and not any(pair is leaf for leaf in self.leaves):
             self.leaves.append(pair)
         self.agree()
