@@ -324,3 +324,10 @@ def test_classes_may_be_made_of_proxies():
         traced = fx_of(t).symbolic_trace(program)
         assert [node.name for node in traced.graph.nodes] == ["x", "add", "pair", "getattr_1", "output"]
         assert traced(t.ones(1)).item() == 1.0
+
+
+def test_functions_keep_their_names_after_autocast():
+    before = pyburn.fx.symbolic_trace(lambda x: pyburn.nn.functional.l1_loss(x, x)).code
+    with pyburn.autocast("cpu"):
+        pyburn.nn.functional.l1_loss(pyburn.ones(1), pyburn.ones(1))
+    assert pyburn.fx.symbolic_trace(lambda x: pyburn.nn.functional.l1_loss(x, x)).code == before

@@ -12,7 +12,6 @@ QUICK = """
 """.split()
 # What differs and why.
 KNOWN = {
-    "__rdiv__": "a name of Python 2",
     "_chunk_cat": "private to torch's distributed code",
     "_native_batch_norm_legit": "private to torch's compiler",
     "chalf": "complex numbers of halves are not there",

@@ -17,14 +17,6 @@ from pyburn.train import building
 from train import runs
 
 
-@pytest.fixture(autouse=True)
-def ctrl_c_is_heard():
-    # A shell starts its background jobs with this signal ignored, and tests may run in one.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def lines(folder):
     found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [{name: value for name, value in line.items() if name != "seconds"} for line in found]

@@ -11,7 +11,7 @@ import functools
 import importlib
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyburn import _core, _overriding
@@ -52,12 +52,27 @@ def _dotted() -> dict[Any, str]:
         for name, value in list(vars(importlib.import_module(namespace)).items()):
             if not name.startswith("_") and isinstance(value, types.FunctionType | types.BuiltinFunctionType):
                 found.setdefault(value, f"{prefix}.{name}" if prefix else name)
+    for value, path in list(found.items()):
+        for layer in _layers(value):
+            found.setdefault(layer, path)
     return found
+
+
+def _layers(function: Any) -> Iterator[Any]:
+    """A function and those inside it: autocast and `__torch_function__` wrap them when they are first used."""
+    while function is not None:
+        yield function
+        function = vars(function).get("__wrapped__") if isinstance(function, types.FunctionType) else None
+
+
+def _path_of(function: Any) -> str | None:
+    known = _dotted()
+    return next((known[layer] for layer in _layers(function) if layer in known), None)
 
 
 def is_function(target: Any) -> bool:
     """Whether it is a function of one of the library's namespaces."""
-    return target in _dotted()
+    return _path_of(target) is not None
 
 
 def public_path(function: Any) -> str | None:
@@ -66,7 +81,7 @@ def public_path(function: Any) -> str | None:
     if function is Tensor:
         return f"{library}.Tensor"
     try:
-        path = _dotted().get(function)
+        path = _path_of(function)
     except TypeError:
         return None
     name = getattr(function, "__name__", "")
@@ -104,7 +119,7 @@ def qualified_name(function: Any) -> str:
 def node_name(function: Callable[..., Any]) -> str:
     """What a node that calls this function is named after."""
     name = str(getattr(function, "__name__", type(function).__name__))
-    path = _dotted().get(function, name)
+    path = _path_of(function) or name
     if path in _NODE_NAMES:
         return _NODE_NAMES[path]
     space, _, own = path.partition(".")
@@ -117,7 +132,7 @@ class Path(str):
 
 def portable(target: Any) -> Any:
     """What is pickled for the target of a node."""
-    path = None if isinstance(target, str) else _dotted().get(target)
+    path = None if isinstance(target, str) else _path_of(target)
     return target if path is None else Path(path)
 
 
@@ -133,7 +148,7 @@ def unported(target: Any) -> Any:
 
 def method_of(function: Callable[..., Any]) -> str | None:
     """The method that a function of torch is nothing but a call of."""
-    path = _dotted().get(function, "")
+    path = _path_of(function) or ""
     return path.rpartition(".")[2] if path in ("nn.functional.sigmoid", "nn.functional.tanh") else None
 
 
@@ -146,7 +161,7 @@ def spelled(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call as torch writes them: what must be given by position, all else by name."""
-    path = _dotted().get(function, "")
+    path = _path_of(function) or ""
     space, _, name = path.rpartition(".")
     if path == "einsum" and len(args) == 2 and isinstance(args[1], list | tuple):
         return (args[0], *args[1]), kwargs
