@@ -48,6 +48,7 @@ def whole(tmp_path_factory):
         pytest.param("cpu", 0, ["batch 1"], marks=pytest.mark.slow),
         ("cpu", 0, ["batch 13", "fsync 5"]),  # twice: the second time while a checkpoint is written
         ("cpu", 0, ["batch 10"]),  # while it validates
+        ("cpu", 0, ["batch 3"]),  # before there is a checkpoint
         ("cpu", 0, ["replace 7", "batch 4"]),  # between a checkpoint and its index, or the index and the files
         pytest.param("cpu", 2, ["batch 20"], marks=pytest.mark.slow),
         ("cpu", 2, ["fsync 4", "replace 2", "batch 11"]),

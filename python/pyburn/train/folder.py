@@ -53,6 +53,8 @@ class RunFolder(Callback):
             if records:
                 self._path = folder
                 return folder / "checkpoints" / records[-1].file
+        if self._path is not None:
+            self._offset = 0  # a run that died before its first checkpoint begins anew, and so do its lines
         return None
 
     def before_fit(self, learner: Learner) -> None:
