@@ -155,3 +155,14 @@ def test_scripted_modules_are_script_modules(t):
 def test_to_folder_says_what_to_do():
     with pytest.raises(NotImplementedError, match="state_dict"):
         pyburn.fx.symbolic_trace(lambda x: x).to_folder("somewhere")
+
+
+def test_names_of_attributes_never_become_code():
+    root = pyburn.nn.Module()
+    name = 'a"), print("b'
+    root.add_module(name, pyburn.nn.ReLU())
+    graph = pyburn.fx.Graph()
+    graph.output(graph.call_module(name, (graph.placeholder("x"),)))
+    made = pyburn.fx.GraphModule(root, graph)
+    assert made(pyburn.tensor(-1.0)) == 0
+    assert 'getattr(self, "a\\"), print(\\"b")' in made.code

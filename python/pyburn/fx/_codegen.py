@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import math
 import sys
 import types
@@ -76,9 +77,9 @@ class _PyTreeInfo(NamedTuple):
 
 
 def _format_target(base: str, target: str) -> str:
-    """The expression for an attribute at the end of a dotted path."""
+    """The expression for an attribute at the end of a dotted path; no name, whatever its letters, becomes code."""
     for part in target.split("."):
-        base = f"{base}.{part}" if part.isidentifier() else f'getattr({base}, "{part}")'
+        base = f"{base}.{part}" if part.isidentifier() else f"getattr({base}, {json.dumps(part)})"
     return base
 
 
