@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import shapes
+
 MATRIX = "x = lib.randn(1000, 1000)"
 RESNET_SHAPES = (
     "shapes = [(64, 3, 7, 7), (64,), (64,)]\n"
@@ -83,6 +85,21 @@ def _conv(name: str, x: str, w: str, options: str) -> dict[str, Row]:
     }
 
 
+def _convolutions() -> dict[str, Row]:
+    rows = _conv("mnist 1-32 3x3 b64", "64, 1, 28, 28", "32, 1, 3, 3", "padding=1")
+    rows |= _conv("mnist 32-64 3x3 b64", "64, 32, 14, 14", "64, 32, 3, 3", "padding=1")
+    for model in ("resnet18", "mobilenet_v2"):
+        for batch in (1, 8):
+            for c in getattr(shapes, model)():
+                rows |= _conv(
+                    f"{model.split('_')[0]} {c.name} b{batch}",
+                    f"{batch}, {c.entering}, {c.size}, {c.size}",
+                    f"{c.leaving}, {c.entering // c.groups}, {c.kernel}, {c.kernel}",
+                    f"stride={c.stride}, padding={c.kernel // 2}, groups={c.groups}",
+                )
+    return rows
+
+
 def _attention(tokens: int, causal: bool) -> dict[str, Row]:
     name, setup, call = f"attention {tokens}{' causal' * causal}", QKV.format(tokens), ATTEND.format(causal)
     backward = f"{call}.sum().backward(); q.grad = k.grad = v.grad = None"
@@ -94,6 +111,43 @@ def _attention(tokens: int, causal: bool) -> dict[str, Row]:
 
 def _optimizer(name: str, options: str = "lr=1e-3") -> dict[str, Row]:
     return {f"{name} {options}": Row(RESNET_SHAPES + f"o = lib.optim.{name}(ps, {options}); o.step()", "o.step()")}
+
+
+TRAINED = {
+    "MNIST CNN b64": ("mnist_cnn", "x, t = lib.randn(64, 1, 28, 28), lib.arange(64) % 10", "m(x)"),
+    "ResNet-18 b8 64x64": ("resnet18", "x, t = lib.randn(8, 3, 64, 64), lib.arange(8)", "m(x)"),
+    "GPT b8": ("gpt", "x = lib.randint(0, 1000, (8, 128)); t = lib.randint(0, 1000, (1024,))", "m(x).flatten(0, 1)"),
+    "LSTM LM b20": ("lstm_lm", "x = lib.randint(0, 1000, (35, 20)); t = x.flatten()", "m(x).flatten(0, 1)"),
+    "GCN 20k edges": (
+        "gcn",
+        "x, t = lib.randn(3000, 64), lib.arange(3000) % 7\ne, w = lib.randint(0, 3000, (2, 20000)), lib.rand(20000, 1)",
+        "m(x, e, w)",
+    ),
+    "EEGNet b32": ("eegnet", "x, t = lib.randn(32, 1, 64, 256), lib.arange(32) % 4", "m(x)"),
+}
+
+
+def _training() -> dict[str, Row]:
+    return {
+        name: Row(
+            f"import models\nm = models.{model}(lib); o = lib.optim.Adam(m.parameters())\n{data}",
+            f"o.zero_grad(); F.cross_entropy({call}, t).backward(); o.step()",
+        )
+        for name, (model, data, call) in TRAINED.items()
+    }
+
+
+def _inference() -> dict[str, Row]:
+    image = "import models\nm = models.{0}(lib).eval(); x = lib.randn(1, 3, 224, 224)"
+    past = (
+        "import models\nm = models.gpt(lib).eval(); x = lib.arange(1).view(1, 1)\n"
+        "past = [(lib.randn(1, 8, 128, 32), lib.randn(1, 8, 128, 32)) for _ in range(4)]"
+    )
+    return {
+        "ResNet-18 b1 224x224": Row(image.format("resnet18"), "with lib.no_grad(): m(x)"),
+        "MobileNetV2 b1 224x224": Row(image.format("mobilenet_v2"), "with lib.no_grad(): m(x)"),
+        "GPT one token with cache": Row(past, "with lib.no_grad(): m(x, past)"),
+    }
 
 
 ACTIVATIONS = ("gelu", "silu", "softplus", "mish", "elu", "leaky_relu", "hardswish", "logsigmoid", "relu", "sigmoid")
@@ -150,8 +204,22 @@ GROUPS: dict[str, Group] = {
         | {"pow 2.5": Row(MATRIX + ".abs()", "x ** 2.5")}
         | _functional(MATRIX, *ACTIVATIONS)
         | _steps(MATRIX, *ACTIVATIONS)
-        | {"add 16M": Row("x, y = lib.randn(4000, 4000), lib.randn(4000, 4000)", "x + y")}
-        | {"tanh 16M": Row("x = lib.randn(4000, 4000)", "x.tanh()")},
+        | _each(
+            "x, y = lib.randn(4000, 4000), lib.randn(4000, 4000); m = x > 0; c = y.t(); r = y[0]",
+            {
+                "add 16M": "x + y",
+                "add 16M transposed": "x + c",
+                "add 16M row": "x + r",
+                "mul 16M": "x * y",
+                "relu 16M": "x.relu()",
+                "exp 16M": "x.exp()",
+                "tanh 16M": "x.tanh()",
+                "gelu 16M": "F.gelu(x)",
+                "sigmoid 16M": "x.sigmoid()",
+                "where 16M": "lib.where(m, x, y)",
+                "cast 16M": "x.to(lib.float64)",
+            },
+        ),
     ),
     "reductions": Group(
         1.0,
@@ -174,22 +242,15 @@ GROUPS: dict[str, Group] = {
         1.1,
         _matmul(64)
         | _matmul(256)
+        | _matmul(512)
         | _matmul(1024)
+        | _matmul(2048)
         | {
             "bmm 32x128": Row("a, b = lib.randn(32, 128, 128), lib.randn(32, 128, 128)", "a @ b"),
             "linear 512": Row("x, m = lib.randn(128, 512), lib.nn.Linear(512, 512)", "m(x)"),
         },
     ),
-    "convolutions": Group(
-        1.2,
-        _conv("mnist 1x3x3 b64", "64, 1, 28, 28", "32, 1, 3, 3", "padding=1")
-        | _conv("mnist 32x3x3 b64", "64, 32, 14, 14", "64, 32, 3, 3", "padding=1")
-        | _conv("resnet 7x7 b1", "1, 3, 224, 224", "64, 3, 7, 7", "stride=2, padding=3")
-        | _conv("resnet 64x3x3 b8", "8, 64, 16, 16", "64, 64, 3, 3", "padding=1")
-        | _conv("resnet 512x3x3 b1", "1, 512, 7, 7", "512, 512, 3, 3", "padding=1")
-        | _conv("mobilenet depthwise b1", "1, 96, 56, 56", "96, 1, 3, 3", "padding=1, groups=96")
-        | _conv("mobilenet 1x1 b1", "1, 96, 56, 56", "24, 96, 1, 1", "stride=1"),
-    ),
+    "convolutions": Group(1.2, _convolutions()),
     "moving": Group(
         1.0,
         _each(
@@ -211,7 +272,15 @@ GROUPS: dict[str, Group] = {
             },
         ),
     ),
-    "attention": Group(1.0, _attention(128, False) | _attention(512, False) | _attention(512, True)),
+    "attention": Group(
+        1.0,
+        _attention(128, False)
+        | _attention(128, True)
+        | _attention(512, False)
+        | _attention(512, True)
+        | _attention(2048, False)
+        | _attention(2048, True),
+    ),
     "recurrent": Group(
         1.0,
         {
@@ -232,23 +301,47 @@ GROUPS: dict[str, Group] = {
         | _optimizer("Adagrad")
         | {"clip_grad_norm_": Row(RESNET_SHAPES, "lib.nn.utils.clip_grad_norm_(ps, 1e9)")},
     ),
-    "training": Group(
-        1.0,
-        {
-            "MNIST CNN b64": Row(
-                "n = lib.nn\nm = n.Sequential(n.Conv2d(1, 32, 3), n.ReLU(), n.Conv2d(32, 64, 3), n.ReLU(), "
-                "n.MaxPool2d(2), n.Flatten(), n.Linear(9216, 128), n.ReLU(), n.Linear(128, 10))\n"
-                "x, t = lib.randn(64, 1, 28, 28), lib.arange(64) % 10\no = lib.optim.Adam(m.parameters())",
-                "o.zero_grad(); F.cross_entropy(m(x), t).backward(); o.step()",
-            ),
-            "transformer b8": Row(
-                "n = lib.nn\nlayer = n.TransformerEncoderLayer(256, 4, 1024, 0.0, batch_first=True)\n"
-                "m = n.TransformerEncoder(layer, 4)\n"
-                "x = lib.randn(8, 128, 256); o = lib.optim.AdamW(m.parameters())",
-                "o.zero_grad(); m(x).square().mean().backward(); o.step()",
-            ),
-        },
-    ),
+    "training": Group(1.0, _training()),
+    "inference": Group(1.0, _inference()),
 }
 
 ROWS: dict[str, Row] = {name: row for group in GROUPS.values() for name, row in group.rows.items()}
+
+
+def _scaled(setup: str, statement: str, *sizes: int) -> tuple[Row, ...]:
+    return tuple(Row(setup.replace("SIZE", str(size)), statement) for size in sizes)
+
+
+# Each at 1x, 4x and 16x of its work: no row may grow faster than torch's.
+SCALES: dict[str, tuple[Row, ...]] = {
+    "add": _scaled("x, y = lib.randn(SIZE), lib.randn(SIZE)", "x + y", 1 << 18, 1 << 20, 1 << 22),
+    "tanh": _scaled("x = lib.randn(SIZE)", "x.tanh()", 1 << 18, 1 << 20, 1 << 22),
+    "sum of columns": _scaled("x = lib.randn(SIZE, 1000)", "x.sum(0)", 250, 1000, 4000),
+    "softmax": _scaled("x = lib.randn(SIZE, 1000)", "x.softmax(1)", 250, 1000, 4000),
+    "layer_norm": _scaled("x = lib.randn(SIZE, 1000)", "F.layer_norm(x, (1000,))", 250, 1000, 4000),
+    "matmul": _scaled("a, b = lib.randn(SIZE, 512), lib.randn(512, 512)", "a @ b", 128, 512, 2048),
+    "conv2d": _scaled(
+        "x, w = lib.randn(SIZE, 64, 28, 28), lib.randn(64, 64, 3, 3)", "F.conv2d(x, w, padding=1)", 1, 4, 16
+    ),
+    "attention": _scaled(QKV.format("SIZE"), ATTEND.format(False), 256, 512, 1024),
+    "LSTM": _scaled("m, x = lib.nn.LSTM(128, 128), lib.randn(SIZE, 32, 128)", "m(x)", 25, 100, 400),
+    "gather": _scaled(
+        "x, j = lib.randn(SIZE, 1000), lib.randint(0, 1000, (SIZE, 1000))", "x.gather(1, j)", 250, 1000, 4000
+    ),
+    "index_add": _scaled(
+        "z, x = lib.zeros(3000, 64), lib.randn(SIZE, 64); i = lib.randint(0, 3000, (SIZE,))",
+        "z.index_add(0, i, x)",
+        5000,
+        20000,
+        80000,
+    ),
+    "sort": _scaled("x = lib.randn(SIZE)", "x.sort()", 1 << 16, 1 << 18, 1 << 20),
+    "chain of tiny ops": _scaled(
+        "w = lib.ones(4, 4, requires_grad=True)\n"
+        "def chain():\n    y = w\n    for _ in range(SIZE): y = y * w\n    y.sum().backward(); w.grad = None",
+        "chain()",
+        100,
+        400,
+        1600,
+    ),
+}

@@ -6,6 +6,7 @@ Both run at once in two processes that take turns case by case, so that a busy m
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,9 +21,10 @@ ROUNDS = 5
 class Peer:
     """A library in a process of its own."""
 
-    def __init__(self, name: str, *settings: str) -> None:
+    def __init__(self, name: str, *settings: str, env: dict[str, str] | None = None) -> None:
         command = [sys.executable, str(HERE / "worker.py"), name, *settings]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, text=True, env=os.environ | (env or {}), **pipes)
 
     def ask(self, case: str) -> Any:
         """The answer of the worker for one case."""

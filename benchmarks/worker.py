@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from bars import ROWS
+from bars import ROWS, SCALES
 
 from cases import CASES
 
@@ -40,9 +40,33 @@ def freed_graph(lib: object) -> dict[str, float]:
     return {"grown": (grown - before) / 1e6, "left": (resident() - before) / 1e6}
 
 
+def peak(name: str, lib: object) -> float:
+    """Megabytes by which some calls raise the memory of a process that has done nothing else, at their highest."""
+    status = Path("/proc/self/status")
+    Path("/proc/self/clear_refs").write_text("5")  # the highest level begins anew
+    before = resident()
+    statement = ROWS[name].prepare(lib)
+    for _ in range(5):
+        statement()
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1e3 - before / 1e6
+
+
 def prepared(name: str, lib: object) -> object:
-    """The statement to repeat: a row of the bars, or a case."""
-    return ROWS[name].prepare(lib) if name in ROWS else CASES[name](lib)
+    """The statement to repeat: a row of the bars, a row at some scale ("add@2"), or a case."""
+    if name in ROWS:
+        return ROWS[name].prepare(lib)
+    row, at, scale = name.partition("@")
+    return SCALES[row][int(scale)].prepare(lib) if at else CASES[name](lib)
+
+
+def answer(name: str, lib: object) -> object:
+    """What is asked for by a line."""
+    if name == "freed_graph":
+        return freed_graph(lib)
+    if name.startswith("peak "):
+        return peak(name.removeprefix("peak "), lib)
+    return measure(prepared(name, lib))
 
 
 def measure(statement: object) -> float:
@@ -61,13 +85,11 @@ def main() -> None:
     importlib.import_module(f"{sys.argv[1]}.nn.functional")
     lib.set_num_threads(int(sys.argv[2]) if len(sys.argv) > 2 else 2)
     for line in sys.stdin:
-        name = line.strip()
-        answer: object
         try:
-            answer = freed_graph(lib) if name == "freed_graph" else measure(prepared(name, lib))
+            said = answer(line.strip(), lib)
         except Exception as error:
-            answer = f"{type(error).__name__}: {error}"
-        print(json.dumps(answer), flush=True)
+            said = f"{type(error).__name__}: {error}"
+        print(json.dumps(said), flush=True)
 
 
 if __name__ == "__main__":
