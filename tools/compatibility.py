@@ -129,8 +129,9 @@ What differs in the large:
   values, `argparse.Namespace` and paths. A whole Module that pyburn saved comes back with `weights_only=False` when the
   program has its class; one that torch saved does not: use its `state_dict()`. Other classes must be named by
   `serialization.add_safe_globals`. Tensors on a GPU are written as CPU tensors.
-- **Compilers.** `jit.script`, `compile` and their marks give back what they are given, which Python runs. Tracing,
-  `fx`, `export`, TorchScript files and C++ extensions raise when they are really used; importing them does not.
+- **Compilers.** `jit.script`, `jit.trace`, `compile` and their marks give back what they are given, which Python runs;
+  a trace follows other branches than its example took. `fx` traces and rewrites modules. `export`, TorchScript files
+  and C++ extensions raise when they are really used; importing them does not.
 - **Precision.** `autocast("cpu")` and `autocast("wgpu")` compute by torch's lists in bfloat16 or float16.
 - **One process.** `distributed` is right for a world of one, and refuses more. `multiprocessing` is Python's own;
   tensors travel as copies.

@@ -1,4 +1,4 @@
-"""torch.jit: `script` and its marks leave code as it is, since Python runs it; tracing and script files raise."""
+"""torch.jit: `script` and its marks leave code as it is, since Python runs it; `trace` likewise; script files raise."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NoReturn, TypeVar
 
+from pyburn.autograd import no_grad
 from pyburn.nn import Module
 
 __all__ = [
@@ -217,22 +218,50 @@ def _refuse(name: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"jit.{name}: pyburn does not compile programs to TorchScript; {instead}")
 
 
-def trace(func: Any = None, example_inputs: Any = None, *args: Any, **kwargs: Any) -> NoReturn:
-    """Nothing: raises, since a traced program would need a compiler that pyburn has not.
+def trace(
+    func: Any = None,
+    example_inputs: Any = None,
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_kwarg_inputs: dict[str, Any] | None = None,
+    _store_inputs: bool = True,
+) -> Any:
+    """The module or function itself, once it has run with the examples: Python runs it, its branches included.
 
-    Raises:
-        NotImplementedError: Always.
+    Example:
+        >>> import pyburn
+        >>> trace(lambda x: x * 2, pyburn.ones(1))(pyburn.ones(2))
+        tensor([2., 2.])
     """
-    _refuse("trace", "call the module itself, which gives the same values.")
+    if func is None:
+        return lambda given: trace(given, example_inputs, example_kwarg_inputs=example_kwarg_inputs)
+    if example_inputs is None and example_kwarg_inputs is None:
+        raise RuntimeError("jit.trace: example_inputs or example_kwarg_inputs must be given; give one tuple of inputs")
+    positional = () if example_inputs is None else example_inputs
+    if type(positional) not in (tuple, list):
+        positional = (positional,)
+    with no_grad():
+        func(*positional, **(example_kwarg_inputs or {}))
+    return script(func)
 
 
-def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    """Nothing: raises, as `trace`.
+def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    """The module itself, once the named methods have run with their examples.
 
-    Raises:
-        NotImplementedError: Always.
+    Example:
+        >>> import pyburn
+        >>> trace_module(pyburn.nn.Identity(), {"forward": pyburn.ones(1)})
+        Identity()
     """
-    _refuse("trace_module", "call the module itself, which gives the same values.")
+    for name, given in inputs.items():
+        trace(getattr(mod, name), given)
+    return script(mod)
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> NoReturn:
