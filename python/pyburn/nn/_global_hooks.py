@@ -21,11 +21,6 @@ BUFFER_REGISTRATION: OrderedDict[int, Hook] = OrderedDict()
 MODULE_REGISTRATION: OrderedDict[int, Hook] = OrderedDict()
 
 
-def around_calls() -> bool:
-    """Whether any hook wants to be run around calls."""
-    return bool(FORWARD_PRE or FORWARD or BACKWARD_PRE or BACKWARD)
-
-
 def registered(hooks: OrderedDict[int, Hook], module: Any, name: str, value: Any) -> Any:
     """`value`, or what a hook gives in its place, for something that a module is about to register."""
     for hook in [*hooks.values()]:

@@ -79,6 +79,10 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """(..., out_features) for an input of (..., in_features)."""
+        own = self._parameters
+        # Straight from where they lie; a subclass may have made properties of them, and weight_norm takes one away.
+        if type(self) is Linear and "weight" in own and "bias" in own:
+            return F.linear(input, own["weight"], own["bias"])  # type: ignore[arg-type]
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:

@@ -15,6 +15,10 @@ from pyburn.autograd import no_grad
 from pyburn.nn import _global_hooks as everywhere
 from pyburn.nn import _state, _traversal
 from pyburn.nn._global_hooks import (
+    BACKWARD,
+    BACKWARD_PRE,
+    FORWARD,
+    FORWARD_PRE,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -100,17 +104,24 @@ class Module(State):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What `forward` gives, with the hooks run around it."""
+        own = self.__dict__
         try:
+            # A lookup in the dict costs a third of one by `__getattr__`'s side.
             if (
-                self._forward_pre_hooks
-                or self._forward_hooks
-                or self._backward_hooks
-                or self._backward_pre_hooks
-                or everywhere.around_calls()
+                own["_forward_pre_hooks"]
+                or own["_forward_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+                or FORWARD_PRE
+                or FORWARD
+                or BACKWARD
+                or BACKWARD_PRE
             ):
                 return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs)
         except Exception as error:
+            if "_forward_hooks" not in own:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '_forward_hooks'") from None
             # A stand-in for data that is still to come (a Keras Input) makes a layer of the module instead.
             symbolic = next((each for each in args if hasattr(each, "__call_module__")), None)
             made = NotImplemented if symbolic is None else symbolic.__call_module__(self, args, kwargs)
@@ -327,9 +338,13 @@ class Module(State):
 
     def __getattr__(self, name: str) -> Any:
         """The parameter, buffer or child of that name."""
-        for kind in ("_parameters", "_buffers", "_modules"):
-            members = self.__dict__.get(kind)
-            if members is not None and name in members:
+        own = self.__dict__
+        if "_modules" in own:
+            if name in (members := own["_parameters"]):
+                return members[name]
+            if name in (members := own["_modules"]):
+                return members[name]
+            if name in (members := own["_buffers"]):
                 return members[name]
         # Not a method: models written for torch name layers so, and a method would hide them.
         if name == "summary" and "_modules" in self.__dict__:

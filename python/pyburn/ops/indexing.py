@@ -495,8 +495,8 @@ def embedding(
         tensor([[3., 4.],
                 [3., 4.]])
     """
-    rows = weight.shape[0] if weight.dim() else 0
     if padding_idx is not None:
+        rows = weight.shape[0] if weight.dim() else 0
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), got {padding_idx}")
         padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
