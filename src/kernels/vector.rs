@@ -17,7 +17,7 @@ pub trait Lanes<const N: usize>: Sync {
 
 /// The widest vectors that are used, in bits: what the processor has, or less where `PYBURN_VECTORS` says so.
 #[cfg(target_arch = "x86_64")]
-fn width() -> usize {
+pub fn width() -> usize {
     static WIDTH: OnceLock<usize> = OnceLock::new();
     *WIDTH.get_or_init(|| {
         let fused = is_x86_feature_detected!("fma") && is_x86_feature_detected!("avx2");

@@ -1,0 +1,294 @@
+//! The innermost tiles of matrix products and the packing of their panels (benchmarks/bars.py: products).
+
+#[cfg(target_arch = "x86_64")]
+use super::simd::{Avx2, Avx512};
+use super::simd::{Plain, Simd};
+use super::vector;
+
+/// What is added to a product: an element for each of its own, with strides of 0 where rows or columns share one.
+#[derive(Clone, Copy)]
+pub struct Start {
+    pub from: *const f32,
+    pub row: usize,
+    pub column: usize,
+}
+
+/// What becomes of the sums of a tile.
+#[derive(Clone, Copy)]
+pub struct Finish {
+    /// Sums are multiplied by it first.
+    pub scale: f32,
+    /// Whether they are added to what stands in the result.
+    pub add: bool,
+    pub start: Option<Start>,
+    /// Whether negative results become zero.
+    pub relu: bool,
+}
+
+impl Finish {
+    /// The result is the product alone.
+    pub const PLAIN: Self = Self { scale: 1.0, add: false, start: None, relu: false };
+}
+
+/// One tile: `out[i][j] = sum over p of a[i * a_row + p * a_step] * b[p * b_step + j]`, finished.
+#[derive(Clone, Copy)]
+pub struct Tile {
+    pub depth: usize,
+    pub a: *const f32,
+    pub a_row: usize,
+    pub a_step: usize,
+    /// Whole vectors are read of each of its rows.
+    pub b: *const f32,
+    pub b_step: usize,
+    pub out: *mut f32,
+    pub out_row: usize,
+    pub out_column: usize,
+    /// Columns that are written; at most the tile's.
+    pub columns: usize,
+    pub finish: Finish,
+}
+
+/// The sums of the largest tile; smaller ones use its first rows and columns.
+type Sums<S> = [[<S as Simd>::V; 2]; 14];
+
+/// The body for each row `I` of `$height` and each vector `W` of `$width`, written out: sums stay in registers only where
+/// their places are known before loops are unrolled.
+macro_rules! each {
+    ($height:ident, $width:ident, $body:block) => {
+        each!($height, $width, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13)
+    };
+    ($height:ident, $width:ident, $body:block, $($row:literal)*) => {
+        $(if $row < $height {
+            const I: usize = $row;
+            {
+                const W: usize = 0;
+                $body
+            }
+            if $width > 1 {
+                const W: usize = 1;
+                $body
+            }
+        })*
+    };
+}
+
+/// # Safety
+/// As `Isa::run`, and the processor has the instructions.
+#[inline(always)]
+unsafe fn tile<S: Simd, const H: usize, const N: usize>(t: &Tile) {
+    // SAFETY: the caller vouches for the memory of the tile and the instructions.
+    unsafe {
+        let mut sums: Sums<S> = [[S::splat(0.0); 2]; 14];
+        let mut b = t.b;
+        // Several short chains of addresses instead of one long one.
+        let (mut a0, mut a3, mut a6) = (t.a, t.a.wrapping_add(3 * t.a_row), t.a.wrapping_add(6 * t.a_row));
+        let (mut a9, mut a12) = (t.a.wrapping_add(9 * t.a_row), t.a.wrapping_add(12 * t.a_row));
+        for _ in 0..t.depth {
+            let lanes = [S::load(b), if N > 1 { S::load(b.add(S::LANES)) } else { S::splat(0.0) }];
+            each!(H, N, {
+                let row = match I / 3 {
+                    0 => a0,
+                    1 => a3,
+                    2 => a6,
+                    3 => a9,
+                    _ => a12,
+                };
+                sums[I][W] = S::fma(S::splat(*row.add(I % 3 * t.a_row)), lanes[W], sums[I][W]);
+            });
+            (a0, a3, a6) = (a0.wrapping_add(t.a_step), a3.wrapping_add(t.a_step), a6.wrapping_add(t.a_step));
+            (a9, a12) = (a9.wrapping_add(t.a_step), a12.wrapping_add(t.a_step));
+            b = b.wrapping_add(t.b_step);
+        }
+        if t.finish.scale != 1.0 {
+            let scale = S::splat(t.finish.scale);
+            each!(H, N, {
+                sums[I][W] = S::mul(sums[I][W], scale);
+            });
+        }
+        let lined = t.out_column == 1 && t.finish.start.is_none_or(|start| start.column <= 1);
+        if lined && t.columns == N * S::LANES {
+            finish_whole::<S, H, N>(t, sums);
+        } else {
+            let mut lines = [[0.0_f32; 32]; 14];
+            each!(H, N, {
+                S::store(lines[I].as_mut_ptr().add(W * S::LANES), sums[I][W]);
+            });
+            for (row, line) in lines.iter().enumerate().take(H) {
+                finish_row(t, row, line);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As `tile`; results and summands lie side by side, and no column is missing.
+#[inline(always)]
+unsafe fn finish_whole<S: Simd, const H: usize, const N: usize>(t: &Tile, mut sums: Sums<S>) {
+    // SAFETY: the caller's.
+    unsafe {
+        if let Some(start) = t.finish.start {
+            each!(H, N, {
+                let from = start.from.add(I * start.row + W * S::LANES * start.column);
+                let x = if start.column == 1 { S::load(from) } else { S::splat(*from) };
+                sums[I][W] = S::add(sums[I][W], x);
+            });
+        }
+        if t.finish.add {
+            each!(H, N, {
+                sums[I][W] = S::add(sums[I][W], S::load(t.out.add(I * t.out_row + W * S::LANES)));
+            });
+        }
+        if t.finish.relu {
+            each!(H, N, {
+                sums[I][W] = S::max(S::splat(0.0), sums[I][W]);
+            });
+        }
+        each!(H, N, {
+            S::store(t.out.add(I * t.out_row + W * S::LANES), sums[I][W]);
+        });
+    }
+}
+
+/// # Safety
+/// As `tile`.
+#[inline(never)]
+unsafe fn finish_row(t: &Tile, row: usize, line: &[f32; 32]) {
+    for column in 0..t.columns.min(32) {
+        let mut sum = line[column];
+        // SAFETY: the caller's.
+        unsafe {
+            let out = t.out.add(row * t.out_row + column * t.out_column);
+            if let Some(start) = t.finish.start {
+                sum += *start.from.add(row * start.row + column * start.column);
+            }
+            if t.finish.add {
+                sum += *out;
+            }
+            *out = if t.finish.relu && sum < 0.0 { 0.0 } else { sum };
+        }
+    }
+}
+
+/// A panel to be filled: `to[p * width + lane]`, for `lanes` lanes and `depth` values of `p`; lanes up to `width` are zeros.
+#[derive(Clone, Copy)]
+pub struct Panel {
+    pub to: *mut f32,
+    pub width: usize,
+    pub lanes: usize,
+    pub depth: usize,
+}
+
+/// Fills a panel from `from[lane * across + p * along]`.
+///
+/// # Safety
+/// These elements exist, the panel has room, and the processor has the instructions.
+#[inline(always)]
+unsafe fn pack<S: Simd>(panel: Panel, from: *const f32, across: usize, along: usize) {
+    let Panel { to, width, lanes, depth } = panel;
+    // SAFETY: the caller's.
+    unsafe {
+        if across == 1 {
+            for first in (0..width).step_by(S::LANES) {
+                let part = S::part(lanes.saturating_sub(first).min(S::LANES));
+                let whole = S::part((width - first).min(S::LANES));
+                for p in 0..depth {
+                    S::store_part(to.add(p * width + first), whole, S::load_part(from.add(p * along + first), part));
+                }
+            }
+            return;
+        }
+        if lanes < width {
+            for p in 0..depth {
+                std::slice::from_raw_parts_mut(to.add(p * width + lanes), width - lanes).fill(0.0);
+            }
+        }
+        if along == 1 {
+            for p in (0..depth).step_by(S::LANES) {
+                let columns = (depth - p).min(S::LANES);
+                for first in (0..lanes).step_by(S::LANES) {
+                    let rows = (lanes - first).min(S::LANES);
+                    let source = (from.add(first * across + p), across);
+                    S::transpose(source, (to.add(p * width + first), width), rows, columns);
+                }
+            }
+            return;
+        }
+        for p in 0..depth {
+            for lane in 0..lanes {
+                *to.add(p * width + lane) = *from.add(lane * across + p * along);
+            }
+        }
+    }
+}
+
+/// The tiles and the packing of one vector width.
+pub struct Isa {
+    pub lanes: usize,
+    /// Rows of the tallest tile.
+    pub height: usize,
+    /// By vectors across less one, then by rows less one.
+    tiles: [&'static [unsafe fn(&Tile)]; 2],
+    /// As `pack`.
+    pub pack: unsafe fn(Panel, *const f32, usize, usize),
+}
+
+impl Isa {
+    /// Columns of the widest tile.
+    pub fn width(&self) -> usize {
+        2 * self.lanes
+    }
+
+    /// The widest instructions that may be used here.
+    pub fn current() -> &'static Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let width = vector::width();
+            if width >= 512 {
+                return &WIDE;
+            }
+            if width >= 256 {
+                return &MIDDLE;
+            }
+        }
+        &NARROW
+    }
+
+    /// Computes one tile of `rows` rows.
+    ///
+    /// # Safety
+    /// The memory of the tile exists and its result overlaps nothing that is read; `rows` and columns are not zero and fit.
+    pub unsafe fn run(&self, tile: &Tile, rows: usize) {
+        let wide = usize::from(tile.columns > self.lanes);
+        // SAFETY: the caller's; `current` gives what the processor has.
+        unsafe { self.tiles[wide][rows - 1](tile) }
+    }
+}
+
+macro_rules! isa {
+    ($isa:ident, $simd:ty, $tile:ident, $pack:ident, [$($height:literal)*] $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        unsafe fn $tile<const H: usize, const W: usize>(t: &Tile) {
+            // SAFETY: the caller's.
+            unsafe { tile::<$simd, H, W>(t) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn $pack(panel: Panel, from: *const f32, across: usize, along: usize) {
+            // SAFETY: the caller's.
+            unsafe { pack::<$simd>(panel, from, across, along) }
+        }
+
+        static $isa: Isa = Isa {
+            lanes: <$simd>::LANES,
+            height: <$simd>::HEIGHT,
+            tiles: [&[$($tile::<$height, 1>),*], &[$($tile::<$height, 2>),*]],
+            pack: $pack,
+        };
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+isa!(WIDE, Avx512, tile_512, pack_512, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
+#[cfg(target_arch = "x86_64")]
+isa!(MIDDLE, Avx2, tile_256, pack_256, [1 2 3 4 5 6], "avx2,fma");
+isa!(NARROW, Plain, tile_128, pack_128, [1 2 3 4 5 6 7 8]);

@@ -1,0 +1,409 @@
+//! Vectors of float32 with one interface for AVX-512, AVX2 and plain arrays, for loops that must own their registers
+//! (benchmarks/bars.py: products, attention).
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+/// One vector width. Every function may be called only on a processor that has its instructions; callers are compiled
+/// with them, and inline all of this.
+pub trait Simd: Copy {
+    type V: Copy;
+    /// The first lanes of a vector.
+    type Part: Copy;
+    const LANES: usize;
+    /// Rows of the tallest tile of two vectors whose sums stay in registers.
+    const HEIGHT: usize;
+
+    /// # Safety
+    /// As all of this trait: the processor has the instructions.
+    unsafe fn splat(x: f32) -> Self::V;
+    /// # Safety
+    /// `LANES` elements lie there.
+    unsafe fn load(from: *const f32) -> Self::V;
+    /// # Safety
+    /// As `load`.
+    unsafe fn store(to: *mut f32, x: Self::V);
+    /// # Safety
+    /// As `splat`; `count` is at most `LANES`.
+    unsafe fn part(count: usize) -> Self::Part;
+    /// Zeros beyond the part.
+    ///
+    /// # Safety
+    /// The elements of the part lie there.
+    unsafe fn load_part(from: *const f32, part: Self::Part) -> Self::V;
+    /// # Safety
+    /// As `load_part`.
+    unsafe fn store_part(to: *mut f32, part: Self::Part, x: Self::V);
+    /// `a * b + c`.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// # Safety
+    /// As `splat`.
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
+    /// # Safety
+    /// As `splat`.
+    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
+    /// The larger one; `b` where either is NaN.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
+    /// The sum of all lanes.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn sum(x: Self::V) -> f32;
+    /// `to[p * to_step + i] = from[i * from_step + p]` for `rows` values of `i` and `columns` of `p`, both at most `LANES`.
+    ///
+    /// # Safety
+    /// These elements lie there.
+    unsafe fn transpose(from: (*const f32, usize), to: (*mut f32, usize), rows: usize, columns: usize);
+}
+
+/// Four numbers that a compiler puts into a vector of its own.
+#[derive(Clone, Copy)]
+pub struct Plain;
+
+impl Simd for Plain {
+    type V = [f32; 4];
+    type Part = usize;
+    const LANES: usize = 4;
+    const HEIGHT: usize = if cfg!(target_arch = "aarch64") { 8 } else { 4 };
+
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self::V {
+        [x; 4]
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self::V {
+        // SAFETY: the caller's.
+        unsafe { from.cast::<[f32; 4]>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, x: Self::V) {
+        // SAFETY: the caller's.
+        unsafe { to.cast::<[f32; 4]>().write_unaligned(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn part(count: usize) -> usize {
+        count
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const f32, part: usize) -> Self::V {
+        let mut x = [0.0; 4];
+        for (lane, slot) in x.iter_mut().enumerate().take(part) {
+            // SAFETY: the caller's.
+            *slot = unsafe { *from.add(lane) };
+        }
+        x
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(to: *mut f32, part: usize, x: Self::V) {
+        for (lane, value) in x.into_iter().enumerate().take(part) {
+            // SAFETY: the caller's.
+            unsafe { *to.add(lane) = value };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fma(a: Self::V, b: Self::V, mut c: Self::V) -> Self::V {
+        for lane in 0..4 {
+            c[lane] = if cfg!(target_arch = "aarch64") {
+                a[lane].mul_add(b[lane], c[lane])
+            } else {
+                a[lane] * b[lane] + c[lane]
+            };
+        }
+        c
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
+        [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V {
+        [a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]]
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: Self::V, mut b: Self::V) -> Self::V {
+        for lane in 0..4 {
+            if a[lane] > b[lane] {
+                b[lane] = a[lane];
+            }
+        }
+        b
+    }
+
+    #[inline(always)]
+    unsafe fn sum(x: Self::V) -> f32 {
+        (x[0] + x[2]) + (x[1] + x[3])
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(from: (*const f32, usize), to: (*mut f32, usize), rows: usize, columns: usize) {
+        for p in 0..columns {
+            for i in 0..rows {
+                // SAFETY: the caller's.
+                unsafe { *to.0.add(p * to.1 + i) = *from.0.add(i * from.1 + p) };
+            }
+        }
+    }
+}
+
+/// AVX2 with fused multiplication.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Simd for Avx2 {
+    type V = __m256;
+    type Part = __m256i;
+    const LANES: usize = 8;
+    const HEIGHT: usize = 6;
+
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> __m256 {
+        // SAFETY: the caller's, here and below.
+        unsafe { _mm256_set1_ps(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, x: __m256) {
+        // SAFETY: the caller's.
+        unsafe { _mm256_storeu_ps(to, x) }
+    }
+
+    #[inline(always)]
+    unsafe fn part(count: usize) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe {
+            let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), places)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const f32, part: __m256i) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_maskload_ps(from, part) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(to: *mut f32, part: __m256i, x: __m256) {
+        // SAFETY: the caller's.
+        unsafe { _mm256_maskstore_ps(to, part, x) }
+    }
+
+    #[inline(always)]
+    unsafe fn fma(a: __m256, b: __m256, c: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: __m256, b: __m256) -> __m256 {
+        // SAFETY: the caller's.
+        unsafe { _mm256_max_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(x: __m256) -> f32 {
+        let mut lanes = [0.0; 8];
+        // SAFETY: the array has eight elements.
+        unsafe { _mm256_storeu_ps(lanes.as_mut_ptr(), x) };
+        tree(lanes)
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(from: (*const f32, usize), to: (*mut f32, usize), rows: usize, columns: usize) {
+        // SAFETY: the caller's; parts keep loads and stores inside.
+        unsafe {
+            let (wide, tall) = (Self::part(columns), Self::part(rows));
+            let mut x = [_mm256_setzero_ps(); 8];
+            for i in 0..8 {
+                if i < rows {
+                    x[i] = Self::load_part(from.0.add(i * from.1), wide);
+                }
+            }
+            let mut y = x;
+            for i in 0..4 {
+                y[2 * i] = _mm256_unpacklo_ps(x[2 * i], x[2 * i + 1]);
+                y[2 * i + 1] = _mm256_unpackhi_ps(x[2 * i], x[2 * i + 1]);
+            }
+            for i in 0..2 {
+                let [a, b, c, d] = [y[4 * i], y[4 * i + 1], y[4 * i + 2], y[4 * i + 3]];
+                x[4 * i] = _mm256_shuffle_ps::<0x44>(a, c);
+                x[4 * i + 1] = _mm256_shuffle_ps::<0xEE>(a, c);
+                x[4 * i + 2] = _mm256_shuffle_ps::<0x44>(b, d);
+                x[4 * i + 3] = _mm256_shuffle_ps::<0xEE>(b, d);
+            }
+            for i in 0..4 {
+                y[i] = _mm256_permute2f128_ps::<0x20>(x[i], x[i + 4]);
+                y[i + 4] = _mm256_permute2f128_ps::<0x31>(x[i], x[i + 4]);
+            }
+            for p in 0..8 {
+                if p < columns {
+                    Self::store_part(to.0.add(p * to.1), tall, y[p]);
+                }
+            }
+        }
+    }
+}
+
+/// AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Simd for Avx512 {
+    type V = __m512;
+    type Part = __mmask16;
+    const LANES: usize = 16;
+    const HEIGHT: usize = 14;
+
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> __m512 {
+        // SAFETY: the caller's, here and below.
+        unsafe { _mm512_set1_ps(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, x: __m512) {
+        // SAFETY: the caller's.
+        unsafe { _mm512_storeu_ps(to, x) }
+    }
+
+    #[inline(always)]
+    unsafe fn part(count: usize) -> __mmask16 {
+        ((1_u32 << count) - 1) as __mmask16
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const f32, part: __mmask16) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_maskz_loadu_ps(part, from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(to: *mut f32, part: __mmask16, x: __m512) {
+        // SAFETY: the caller's.
+        unsafe { _mm512_mask_storeu_ps(to, part, x) }
+    }
+
+    #[inline(always)]
+    unsafe fn fma(a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe { _mm512_max_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(x: __m512) -> f32 {
+        let mut lanes = [0.0; 16];
+        // SAFETY: the array has sixteen elements.
+        unsafe { _mm512_storeu_ps(lanes.as_mut_ptr(), x) };
+        tree(std::array::from_fn(|lane| lanes[lane] + lanes[lane + 8]))
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(from: (*const f32, usize), to: (*mut f32, usize), rows: usize, columns: usize) {
+        // SAFETY: the caller's; parts keep loads and stores inside.
+        unsafe {
+            let (wide, tall) = (Self::part(columns), Self::part(rows));
+            let mut x = [_mm512_setzero_ps(); 16];
+            for i in 0..16 {
+                if i < rows {
+                    x[i] = Self::load_part(from.0.add(i * from.1), wide);
+                }
+            }
+            let mut y = x;
+            for i in 0..8 {
+                y[2 * i] = _mm512_unpacklo_ps(x[2 * i], x[2 * i + 1]);
+                y[2 * i + 1] = _mm512_unpackhi_ps(x[2 * i], x[2 * i + 1]);
+            }
+            for i in 0..4 {
+                let [a, b, c, d] = [y[4 * i], y[4 * i + 1], y[4 * i + 2], y[4 * i + 3]];
+                x[4 * i] = _mm512_shuffle_ps::<0x44>(a, c);
+                x[4 * i + 1] = _mm512_shuffle_ps::<0xEE>(a, c);
+                x[4 * i + 2] = _mm512_shuffle_ps::<0x44>(b, d);
+                x[4 * i + 3] = _mm512_shuffle_ps::<0xEE>(b, d);
+            }
+            // Now x[4 g + c] holds, in its quarter q, column 4 q + c of the rows 4 g to 4 g + 3.
+            for c in 0..4 {
+                let low = _mm512_shuffle_f32x4::<0x88>(x[c], x[4 + c]);
+                let high = _mm512_shuffle_f32x4::<0xDD>(x[c], x[4 + c]);
+                let next_low = _mm512_shuffle_f32x4::<0x88>(x[8 + c], x[12 + c]);
+                let next_high = _mm512_shuffle_f32x4::<0xDD>(x[8 + c], x[12 + c]);
+                y[c] = _mm512_shuffle_f32x4::<0x88>(low, next_low);
+                y[8 + c] = _mm512_shuffle_f32x4::<0xDD>(low, next_low);
+                y[4 + c] = _mm512_shuffle_f32x4::<0x88>(high, next_high);
+                y[12 + c] = _mm512_shuffle_f32x4::<0xDD>(high, next_high);
+            }
+            for p in 0..16 {
+                if p < columns {
+                    Self::store_part(to.0.add(p * to.1), tall, y[p]);
+                }
+            }
+        }
+    }
+}
+
+/// The sum of eight numbers, pair by pair.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn tree(x: [f32; 8]) -> f32 {
+    ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]))
+}
