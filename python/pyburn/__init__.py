@@ -76,6 +76,11 @@ from pyburn._printing import (
     set_printoptions as set_printoptions,
 )
 from pyburn._quantized import *  # noqa: F403
+from pyburn._memory import (
+    empty_cache as empty_cache,
+    memory_stats as memory_stats,
+    reset_peak_memory_stats as reset_peak_memory_stats,
+)
 from pyburn._settings import *  # noqa: F403
 from pyburn._typeinfo import finfo as finfo, iinfo as iinfo
 from pyburn.ops import *  # noqa: F403

@@ -24,6 +24,7 @@ pub mod joining;
 pub mod linalg;
 pub mod loss;
 pub mod masked;
+pub mod memory;
 pub mod methods;
 pub mod moments;
 pub mod movement;
@@ -61,6 +62,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     joining::register(module)?;
     linalg::register(module)?;
     masked::register(module)?;
+    memory::register(module)?;
     methods::register(module)?;
     optim::register(module)?;
     pool::register(module)?;

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use crate::device::Device;
 use crate::error::{self, Result};
+use crate::kernels::allocator;
 
 /// A storage with the version counter that detects writes to values saved for backward.
 #[derive(Clone)]
@@ -63,7 +64,7 @@ enum Memory {
 }
 
 /// Bytes up to which a result is one allocation that cannot fail gracefully.
-const SMALL: usize = 1 << 12;
+const SMALL: usize = allocator::COUNTED - 64;
 
 impl Clone for Buffer {
     fn clone(&self) -> Self {
@@ -73,6 +74,14 @@ impl Clone for Buffer {
             pointer: self.pointer,
             length: self.length,
             foreign: self.foreign,
+        }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Origin::Own { memory: Memory::Small(_), .. } = &self.origin {
+            allocator::discount(self.length);
         }
     }
 }
@@ -119,6 +128,7 @@ impl Buffer {
                 return error::runtime("a fresh allocation is already shared");
             };
             let pointer = unique.as_mut_ptr().cast();
+            allocator::count(length);
             (Memory::Small(memory), pointer)
         };
         Ok(Self { origin: Origin::Own { memory, lent: OnceLock::new() }, pointer, length, foreign: false })
@@ -195,12 +205,21 @@ impl Zeroed {
         let layout = Layout::from_size_align(length.max(1), align_of::<u128>()).ok()?;
         // SAFETY: the layout has a size above zero.
         let pointer = unsafe { alloc_zeroed(layout) };
-        (!pointer.is_null()).then_some(Self { pointer, layout })
+        if pointer.is_null() {
+            return None;
+        }
+        if layout.size() < allocator::COUNTED {
+            allocator::count(layout.size());
+        }
+        Some(Self { pointer, layout })
     }
 }
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
+        if self.layout.size() < allocator::COUNTED {
+            allocator::discount(self.layout.size());
+        }
         // SAFETY: allocated in `new` with this layout, and freed nowhere else.
         unsafe { dealloc(self.pointer, self.layout) }
     }
