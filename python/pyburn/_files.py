@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-import tempfile
 from collections.abc import Iterator
 from typing import IO
 
 __all__ = ["replacing"]
+
+_COUNT = itertools.count()
 
 
 @contextlib.contextmanager
@@ -19,14 +21,13 @@ def replacing(filename: str | os.PathLike[str], durable: bool = True) -> Iterato
     waited for: what can be made again from other files needs no such wait.
     """
     target = os.path.abspath(filename)
-    handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(target)[:64]}-", dir=os.path.dirname(target))
+    handle, temporary = _new_file(os.path.dirname(target), os.path.basename(target))
     try:
         with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        os.chmod(temporary, _usual_mode())
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -34,8 +35,11 @@ def replacing(filename: str | os.PathLike[str], durable: bool = True) -> Iterato
         raise
 
 
-def _usual_mode() -> int:
-    """The mode that `open` would give a new file; a temporary file's own is for one user only."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _new_file(folder: str, name: str) -> tuple[int, str]:
+    """A file beside `name` that was not there before, with the mode that `open` would give it."""
+    while True:
+        path = os.path.join(folder, f".{name[:64]}-{os.getpid()}-{next(_COUNT)}")
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), path
+        except FileExistsError:  # of a process that died, whose number has come again
+            continue

@@ -12,7 +12,7 @@ import pyburn
 import pytest
 from pyburn import train
 from pyburn.optim import lr_scheduler
-from pyburn.train import building
+from pyburn.train import building, checkpoints
 
 from train import runs
 
@@ -196,6 +196,19 @@ def test_the_same_learner_goes_on_after_an_interrupt_in_validation(tmp_path, cap
     assert made.split == "valid"
     assert len(runs.fit(made, 2)) == 2
     capfd.readouterr()
+
+
+def test_a_spoiled_index_is_read_from_the_checkpoints(tmp_path):
+    keep = train.KeepLast(2) | train.KeepBest("valid_loss")
+    runs.fit(runs.learner(tmp_path, checkpoints=keep), 3)
+    index = tmp_path / "checkpoints" / "index.json"
+    whole = index.read_text()
+    known = checkpoints.read_index(index.parent)
+    index.write_text(whole[: len(whole) // 2])
+    assert checkpoints.read_index(index.parent) == known
+    index.write_bytes(b"")
+    history = runs.fit(runs.learner(tmp_path, checkpoints=keep), 4, resume=True)
+    assert [line["epoch"] for line in history] == [1, 2, 3, 4]
 
 
 def test_resume_without_a_checkpoint_starts(tmp_path):

@@ -17,6 +17,8 @@ def move(data: Any, device: Any) -> Any:
     """`data` with every tensor in it, however nested, on `device`."""
     if isinstance(data, Tensor):
         return data.to(device)
+    if type(data) is list or type(data) is tuple:
+        return type(data)([each.to(device) if isinstance(each, Tensor) else move(each, device) for each in data])
     if isinstance(data, Mapping):
         return {key: move(value, device) for key, value in data.items()}
     if isinstance(data, tuple) and hasattr(data, "_fields"):
@@ -39,6 +41,8 @@ def split(data: Any) -> tuple[Any, Any]:
         >>> split({"tokens": 1, "mask": 2, "label": 3})
         ({'tokens': 1, 'mask': 2}, 3)
     """
+    if type(data) in (list, tuple) and len(data) == 2:  # what nearly every batch is
+        return data[0], data[1]
     if isinstance(data, Mapping):
         for name in TARGET_NAMES:
             if name in data:
@@ -56,6 +60,8 @@ def split(data: Any) -> tuple[Any, Any]:
 
 def call(model: Any, inputs: Any) -> Any:
     """What the model makes of the inputs: entries of a mapping by name, of a tuple in order."""
+    if isinstance(inputs, Tensor):
+        return model(inputs)
     if isinstance(inputs, Mapping):
         return model(**inputs)
     if isinstance(inputs, tuple) and not hasattr(inputs, "_fields"):

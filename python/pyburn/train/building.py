@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import functools
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -177,6 +178,15 @@ def board() -> Board | None:
             f"Learner: dashboard=True needs the package {error.name}: pip install 'pyburn[dashboard]'", name=error.name
         ) from None
     return Board() if dashboard.possible() else None
+
+
+def own_step(model: Any, training: bool) -> Callable[[Any, int], Any] | None:
+    """The step that the model brings for its batches, as a function of the batch and its number; None without one."""
+    step = getattr(model, "training_step" if training else "validation_step", None)
+    # Lightning's steps also take the number of the batch.
+    if step is None or len(inspect.signature(step).parameters) > 1:
+        return step
+    return lambda batch, number: step(batch)
 
 
 @contextlib.contextmanager

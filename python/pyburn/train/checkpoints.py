@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,9 +181,8 @@ class Checkpoints(Callback):
         name = f"epoch-{epoch:04d}{within}.pt"
         serialization.save(learner.state_dict(), self.folder / name)
         line = learner.history[-1] if learner.history and not within else {}
-        values = {key: float(value) for key, value in line.items() if isinstance(value, (int, float))}
         self.records = [each for each in self.records if each.file != name]
-        self.records.append(Record(name, learner.step, epoch, values))
+        self.records.append(Record(name, learner.step, epoch, _numbers(line)))
         self._forget()
         return self.folder / name
 
@@ -193,8 +192,9 @@ class Checkpoints(Callback):
         stays = self.keep.kept(self.records) | {self.records[-1].file}
         gone = [each for each in self.records if each.file not in stays]
         self.records = [each for each in self.records if each.file in stays]
-        with replacing(self.folder / INDEX) as file:
-            file.write(json.dumps([asdict(each) for each in self.records], indent=1).encode())
+        # Not waited for: should a loss of power spoil it, the checkpoints themselves tell what stood in it.
+        with replacing(self.folder / INDEX, durable=False) as file:
+            file.write(json.dumps([vars(each) for each in self.records], indent=1).encode())
         for record in gone:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.folder / record.file)
@@ -215,7 +215,24 @@ def read_index(folder: Path) -> list[Record]:
     """The checkpoints that the folder's index names and that are there."""
     try:
         entries: list[dict[str, Any]] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        records = [Record(**entry) for entry in entries]
     except FileNotFoundError:
         return []
-    records = [Record(**entry) for entry in entries]
+    except (ValueError, TypeError):  # a loss of power left half of it
+        records = _read_files(folder)
     return [record for record in records if (folder / record.file).is_file()]
+
+
+def _read_files(folder: Path) -> list[Record]:
+    """The records of the checkpoints in the folder, from the checkpoints themselves: what the index was made of."""
+    found = []
+    for path in sorted(folder.glob("epoch-*.pt")):
+        state = serialization.load(path, map_location="cpu")
+        line = state["history"][-1] if state["history"] and not state["batch"] else {}
+        epoch = state["finished"] + (1 if state["batch"] else 0)
+        found.append(Record(path.name, state["step"], epoch, _numbers(line)))
+    return sorted(found, key=lambda record: record.step)
+
+
+def _numbers(line: dict[str, Any]) -> dict[str, float]:
+    return {key: float(value) for key, value in line.items() if isinstance(value, (int, float))}

@@ -76,6 +76,7 @@ class Events:
     def __init__(self) -> None:
         self.callbacks: list[Callback] = []
         self._handlers: dict[str, list[tuple[int, Callable[[Any], object]]]] = {event: [] for event in EVENTS}
+        self._calls: dict[str, tuple[Callable[[Any], object], ...]] = {}
 
     def add(self, callback: Callback) -> None:
         """Nothing; the events that `callback` has methods for call it from now on."""
@@ -90,6 +91,7 @@ class Events:
         self.callbacks.remove(callback)
         for handlers in self._handlers.values():
             handlers[:] = [(order, call) for order, call in handlers if getattr(call, "__self__", None) is not callback]
+        self._bind()
 
     def on(self, event: str, function: Callable[[Any], object], order: int = 0) -> None:
         """Nothing; `function(learner)` is called at `event` from now on."""
@@ -98,8 +100,13 @@ class Events:
         handlers = self._handlers[event]
         handlers.append((order, function))
         handlers.sort(key=lambda pair: pair[0])
+        self._bind()
+
+    def _bind(self) -> None:
+        """Nothing; who waits for what is ready to be called: events without anyone, which are most, cost nothing."""
+        self._calls = {event: tuple(call for _, call in found) for event, found in self._handlers.items() if found}
 
     def fire(self, event: str, learner: Learner | None) -> None:
         """Nothing; everyone who waits for `event` has been called."""
-        for _, function in self._handlers[event]:
+        for function in self._calls.get(event, ()):
             function(learner)

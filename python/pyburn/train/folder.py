@@ -35,6 +35,7 @@ class RunFolder(Callback):
         self._path = None if path is None else Path(path)
         self._lines: IO[str] | None = None
         self._offset: int | None = None
+        self._columns: list[str] = []
 
     @property
     def path(self) -> Path:
@@ -66,7 +67,7 @@ class RunFolder(Callback):
         if self._offset is not None and lines.exists():
             # What came after the checkpoint comes again.
             os.truncate(lines, self._offset)
-        self._offset = None
+        self._offset, self._columns = None, []  # the table is written anew once
         self._lines = open(lines, "a", encoding="utf-8")  # noqa: SIM115
         self.log(f"fit: epochs {learner.finished + 1} to {learner.last_epoch}, step {learner.step}")
 
@@ -80,18 +81,33 @@ class RunFolder(Callback):
         batch = learner.batch
         if self._lines is None or batch is None or not learner.training:
             return
-        self._write({"epoch": batch.epoch, "batch": batch.index + 1, "step": learner.step, "loss": batch.value})
+        # As json.dumps would write it, at a tenth of the time; what is neither finite nor a number has ended the run.
+        self._lines.write(
+            f'{{"epoch": {batch.epoch}, "batch": {batch.index + 1}, "step": {learner.step}, "loss": {batch.value!r}}}\n'
+        )
 
     def after_epoch(self, learner: Learner) -> None:
         """Nothing; the epoch has its line, and the table is whole."""
-        self._write({name: _plain(value) for name, value in learner.history[-1].items()})
-        names = list(dict.fromkeys(name for line in learner.history for name in line))
-        text = io.StringIO()
+        line = {name: _plain(value) for name, value in learner.history[-1].items()}
+        if self._lines is not None:
+            self._lines.write(json.dumps(line) + "\n")
+        self._tabulate(line, learner.history)
+
+    def _tabulate(self, line: dict[str, Any], history: list[dict[str, Any]]) -> None:
+        """Nothing; `metrics.csv` ends with the line, and is written anew where its columns are not those of before."""
+        text = io.StringIO(newline="")
+        if list(line) == self._columns:
+            csv.DictWriter(text, self._columns).writerow(line)
+            with open(self.path / "metrics.csv", "a", encoding="utf-8", newline="") as file:
+                file.write(text.getvalue())
+            return
+        names = list(dict.fromkeys(name for each in history for name in each))
         table = csv.DictWriter(text, names)
         table.writeheader()
-        table.writerows([{name: _plain(value) for name, value in line.items()} for line in learner.history])
-        with replacing(self.path / "metrics.csv", durable=False) as file:
-            file.write(text.getvalue().encode())
+        table.writerows([{name: _plain(value) for name, value in each.items()} for each in history])
+        with replacing(self.path / "metrics.csv", durable=False) as whole:
+            whole.write(text.getvalue().encode())
+        self._columns = names
 
     def after_fit(self, learner: Learner) -> None:
         """Nothing; the files are closed."""
@@ -104,10 +120,6 @@ class RunFolder(Callback):
         """Nothing; all lines so far can be read."""
         if self._lines is not None:
             self._lines.flush()
-
-    def _write(self, line: dict[str, Any]) -> None:
-        if self._lines is not None:
-            self._lines.write(json.dumps(line) + "\n")
 
     def state_dict(self) -> dict[str, Any]:
         """How far the file of lines goes."""

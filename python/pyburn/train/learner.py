@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import fnmatch
-import inspect
 import math
 import os
 import time
@@ -140,6 +139,7 @@ class Learner:
         self.interrupted = False
         self._reason: str | None = None
         self._own_step: Callable[..., Any] | None = None
+        self._twins: dict[str, list[Metric]] = {}
         self.start = self.skip = 0
         self.epoch_randomness: dict[str, Any] | None = None
         self.next_randomness: dict[str, Any] | None = None
@@ -375,8 +375,10 @@ class Learner:
 
     def _begin(self, split: str, training: bool) -> None:
         self.split, self.training = split, training
-        self._own_step = getattr(self.model, "training_step" if training else "validation_step", None)
-        self.trackers[split] = [copy.deepcopy(each) for each in self.metrics]
+        self._own_step = building.own_step(self.model, training)
+        if split not in self._twins:
+            self._twins[split] = [copy.deepcopy(each) for each in self.metrics]
+        self.trackers[split] = self._twins[split]
         for tracker in self.trackers[split]:
             tracker.reset()
         if training:
@@ -401,22 +403,27 @@ class Learner:
             training=self.training,
         )
         self.batch = batch
-        with self.gradients.context(self.device):
-            if self._own_step is not None:
-                self._by_method(self._own_step, batch)
-                self.events.fire("after_forward", self)
-            else:
-                batch.output = batches.call(self.model, inputs)
-                self.events.fire("after_forward", self)
-                batch.loss = self._loss(batch)
+        if self.gradients.dtype is None:
+            self._compute(batch)
+        else:
+            with self.gradients.context(self.device):
+                self._compute(batch)
         self.events.fire("after_loss", self)
         return batch
 
+    def _compute(self, batch: Batch) -> None:
+        """Nothing; the batch has its output and its loss."""
+        if self._own_step is not None:
+            self._by_method(self._own_step, batch)
+            self.events.fire("after_forward", self)
+        else:
+            batch.output = batches.call(self.model, batch.input)
+            self.events.fire("after_forward", self)
+            batch.loss = self._loss(batch)
+
     def _by_method(self, step: Callable[..., Any], batch: Batch) -> None:
         """Nothing; the module's own step has filled the batch."""
-        # Lightning's steps also take the number of the batch.
-        several = len(inspect.signature(step).parameters) > 1
-        result = step(self.data, batch.index) if several else step(self.data)
+        result = step(self.data, batch.index)
         if isinstance(result, Mapping):
             batch.loss, batch.output = result.get("loss"), result.get("output")
             batch.target = result.get("target", batch.target)

@@ -68,6 +68,11 @@ class LabelReader:
         self.from_logits = from_logits
         self._legal = "0 and 1"  # what the targets of the last batch could be
 
+    @property
+    def simple(self) -> bool:
+        """Whether the best score says the class, and every class counts."""
+        return self.top_k == 1 and self.ignore_index is None and self.num_classes is None
+
     def __call__(self, output: Any, target: Any) -> Labels:
         """The labels of one batch."""
         output, target = to_tensor(self.name, "output", output), to_tensor(self.name, "target", target)

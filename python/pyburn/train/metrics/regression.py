@@ -174,7 +174,11 @@ class Loss(Mean):
         if self.function is None and batch.loss is None:
             raise ValueError(f"{self.name}: the batch has no loss; give the Learner a loss, or Loss a function.")
         if self.function is None and batch.value is not None:
-            self._add({"total": batch.value * batch.size, "count": batch.size})
+            state, total = self._state, batch.value * batch.size
+            if state and not self._waiting:
+                state["total"], state["count"] = state["total"] + total, state["count"] + batch.size
+            else:
+                self._add({"total": total, "count": batch.size})
             return
         with no_grad():
             found = batch.loss if self.function is None else self.function(batch.output, batch.target)

@@ -38,7 +38,8 @@ class Report(Callback):
     """Writes `report.html` into the run's folder: curves, confusion matrix, worst predictions, model, settings.
 
     The page is one file without a need for others. It is written after an epoch, unless writing would take more than a
-    hundredth of the time, and always when the run ends, whatever ends it.
+    two-hundredth of the time, and always when the run ends, whatever ends it. Single samples are looked at in epochs
+    after which it is written; where the last such epoch is not the last of all, the page says which it was.
 
     Args:
         classes: The names of the classes; without them those of the validation data (`classes`), else their numbers.
@@ -58,6 +59,7 @@ class Report(Callback):
         self._batches: list[tuple[int, float]] = []
         self._read = 0
         self._written, self._cost = 0.0, 0.0
+        self._looks, self._looked = True, 0
 
     def before_fit(self, learner: Learner) -> None:
         """Nothing; the curve of batches begins anew from the folder's file."""
@@ -67,16 +69,25 @@ class Report(Callback):
     def before_train(self, learner: Learner) -> None:
         """Nothing; a run without validation is judged by its training."""
         if self._split == "train":
-            self._samples = Samples(learner.loss, self.worst)
+            self._begin(learner)
 
     def before_validate(self, learner: Learner) -> None:
         """Nothing; the samples of the validation before are forgotten."""
         if learner.split == self._split:
-            self._samples = Samples(learner.loss, self.worst)
+            self._begin(learner)
+
+    def _begin(self, learner: Learner) -> None:
+        self._looks = self._is_due() or learner.epoch >= learner.last_epoch
+        if self._looks:
+            self._samples, self._looked = Samples(learner.loss, self.worst), learner.epoch
+
+    def _is_due(self) -> bool:
+        """Whether writing the page is cheap beside what was done since the last time."""
+        return time.perf_counter() - self._written >= 200 * self._cost
 
     def after_batch(self, learner: Learner) -> None:
         """Nothing; the samples of the batch are known."""
-        if learner.batch is None or learner.split != self._split or self._samples is None:
+        if not self._looks or learner.batch is None or learner.split != self._split or self._samples is None:
             return
         try:
             self._samples.add(learner.batch)
@@ -86,7 +97,7 @@ class Report(Callback):
 
     def after_epoch(self, learner: Learner) -> None:
         """Nothing; the page has the epoch, where writing it is cheap beside training."""
-        if time.perf_counter() - self._written >= 100 * self._cost:
+        if self._looks:
             self.write(learner)
 
     def after_fit(self, learner: Learner) -> None:
@@ -136,7 +147,7 @@ class Report(Callback):
             monitor=learner.monitor,
             best=_best_epoch(learner),
             stopped=learner.stopped,
-            split=self._split,
+            split=self._split if self._looked == learner.epoch else f"{self._split}, epoch {self._looked}",
             confusion=counts,
             classes=names,
             worst=[] if samples is None else [_prediction(each, samples, names) for each in samples.worst()],

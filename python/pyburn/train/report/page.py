@@ -59,7 +59,7 @@ def page(content: Content) -> str:
         _header(content),
         _tiles(content),
         _section("Curves", _curves(content), "curves"),
-        _section("Confusion matrix", _confusion(content), "confusion"),
+        _section(f"Confusion matrix ({html.escape(content.split)})", _confusion(content), "confusion"),
         _section(f"Worst predictions ({html.escape(content.split)})", _worst(content), "worst"),
         _section("Model", _model(content), "model"),
         _section("Settings", _table(content.settings), "settings"),
