@@ -1,9 +1,12 @@
-//! Matrix products on strided memory without copies, by the `gemm` crate (benchmarks/cases.py: large_matmul).
+//! Matrix products on strided memory without copies: float32 by our own core, float64 by the `gemm` crate
+//! (benchmarks/cases.py: large_matmul).
 
 use gemm::Parallelism;
 use rayon::prelude::*;
 
 use super::memory::Elements;
+use super::micro::{Finish, Start};
+use super::product::{Matrix, Out, Product, Side, multiply_each};
 use crate::dtype::DType;
 
 /// Multiplications below which one product is not worth several threads.
@@ -37,14 +40,14 @@ pub fn multiply(out: &Elements, a: &Elements, b: &Elements, sign: Sign) {
     if m * n * k * batch == 0 {
         return;
     }
+    if out.dtype == DType::F32 {
+        let scale = if sign == Sign::Minus { -1.0 } else { 1.0 };
+        return singles([out, a, b], Finish { scale, add: sign != Sign::Only, ..Finish::PLAIN }, None);
+    }
     let (work, add) = (m * n * k, sign != Sign::Only);
     let one = |index: usize, parallelism: Parallelism| {
         let [at, left, right] = [out, a, b].map(|memory| offset(memory, index, batch_rank));
         match out.dtype {
-            DType::F32 => {
-                let factor = if sign == Sign::Minus { -1.0 } else { 1.0 };
-                floats::<f32>((1.0, factor), [out, a, b], [at, left, right], [m, n, k], (add, parallelism));
-            }
             DType::F64 => {
                 let factor = if sign == Sign::Minus { -1.0 } else { 1.0 };
                 floats::<f64>((1.0, factor), [out, a, b], [at, left, right], [m, n, k], (add, parallelism));
@@ -59,6 +62,33 @@ pub fn multiply(out: &Elements, a: &Elements, b: &Elements, sign: Sign) {
     } else {
         (0..batch).for_each(|index| one(index, Parallelism::Rayon(0)));
     }
+}
+
+/// `out = a @ b` (plus `start`, of `out`'s shape with strides of 0 where it broadcasts) in float32; every element is written.
+pub fn singles([out, a, b]: [&Elements; 3], finish: Finish, start: Option<&Elements>) {
+    let Some(batch_rank) = out.geometry.rank().checked_sub(2) else { return };
+    let batch: usize = out.geometry.shape[..batch_rank].iter().product();
+    let [rows, columns] = [out.geometry.shape[batch_rank], out.geometry.shape[batch_rank + 1]];
+    let pair = |memory: &Elements| steps(memory).map(isize::unsigned_abs);
+    let ([out_row, out_column], [a_row, a_column], [b_row, b_column]) = (pair(out), pair(a), pair(b));
+    let one = |index: usize| {
+        let at = |memory: &Elements| memory.at::<f32>(offset(memory, index, batch_rank));
+        let start = start.map(|memory| {
+            let [row, column] = pair(memory);
+            Start { from: at(memory), row, column }
+        });
+        Product {
+            rows,
+            columns,
+            depth: a.geometry.shape[batch_rank + 1],
+            a: Side::Matrix(Matrix { from: at(a), across: a_row, along: a_column }),
+            b: Side::Matrix(Matrix { from: at(b), across: b_column, along: b_row }),
+            out: Out { to: at(out), row: out_row, column: out_column },
+            finish: Finish { start, ..finish },
+        }
+    };
+    // SAFETY: sizes and strides are those of the geometries, which lie inside their storages; `out` is apart from the others.
+    unsafe { multiply_each(batch, one) }
 }
 
 /// Where the `index`-th matrix begins.

@@ -13,6 +13,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::gemm;
 use crate::kernels::memory::Elements;
+use crate::kernels::micro::Finish;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, broadcast};
@@ -87,6 +88,33 @@ fn complex_product(op: &str, work: usize, out: &Tensor, a: &Tensor, b: &Tensor, 
     })
 }
 
+/// Multiplications of a product.
+fn checked_work(shape: &[usize], depth: usize) -> usize {
+    shape.iter().fold(depth, |work, &size| work.saturating_mul(size))
+}
+
+/// `raw_product` summed in float32, with `start` added as results are written.
+fn single_product(
+    op: &str,
+    [a, b]: [&Tensor; 2],
+    shape: &[usize],
+    start: Option<&Tensor>,
+    work: usize,
+) -> Result<Tensor> {
+    let (out, _) = Tensor::uninit_with_pointer(shape, DType::F32)?;
+    let start = match start {
+        Some(start) => {
+            let start = as_type(start, DType::F32)?;
+            Some(Elements::of(&start.alias(start.geometry().expand(shape)))?)
+        }
+        None => None,
+    };
+    let (x, y) = (as_type(a, DType::F32)?, as_type(b, DType::F32)?);
+    let (to, x, y) = (Elements::of(&out)?, Elements::of(&x)?, Elements::of(&y)?);
+    guard::heavy(op, work, move || gemm::singles([&to, &x, &y], Finish::PLAIN, start.as_ref()))?;
+    as_type(&out, a.dtype())
+}
+
 /// `a @ b` over the last two dimensions plus `start` (which broadcasts), on the values alone.
 fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     let (left, right) = (a.shape(), b.shape());
@@ -105,12 +133,15 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
     }
     if a.device().is_cpu() {
         let wide = wide(dtype);
+        let work = checked_work(&shape, left_matrix[1]);
+        if wide == DType::F32 {
+            return single_product(op, [&a, &b], &shape, start, work);
+        }
         let out = Tensor::zeroed(&shape, wide)?;
         if let Some(start) = start {
             out.write(start)?;
         }
         let (x, y) = (as_type(&a, wide)?, as_type(&b, wide)?);
-        let work = out.numel().saturating_mul(left_matrix[1]);
         let add = start.is_some();
         if dtype.is_complex() {
             complex_product(op, work, &out, &x, &y, add)?;
