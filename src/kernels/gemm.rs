@@ -92,7 +92,7 @@ pub fn singles([out, a, b]: [&Elements; 3], finish: Finish, start: Option<&Eleme
 }
 
 /// Where the `index`-th matrix begins.
-fn offset(memory: &Elements, mut index: usize, batch_rank: usize) -> usize {
+pub fn offset(memory: &Elements, mut index: usize, batch_rank: usize) -> usize {
     let mut at = memory.geometry.offset;
     for dim in (0..batch_rank).rev() {
         let size = memory.geometry.shape[dim];

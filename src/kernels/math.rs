@@ -111,6 +111,16 @@ pub fn exp<const FMA: bool>(x: f32) -> f32 {
     if none { 0.0 } else { value }
 }
 
+/// `exp` of numbers that are not positive, as after the greatest is taken away; below -87 it is zero.
+#[inline(always)]
+pub fn exp_down<const FMA: bool>(x: f32) -> f32 {
+    let none = x < -87.0;
+    let (rest, k) = split::<FMA>(if none { 0.0 } else { x });
+    let curve = polynomial::<FMA, 5>(EXP, rest);
+    let value = fma::<FMA>(fma::<FMA>(curve, rest, 1.0), rest, 1.0) * power_of_two(k);
+    if none { 0.0 } else { value }
+}
+
 #[inline(always)]
 pub fn expm1<const FMA: bool>(x: f32) -> f32 {
     let (rest, k) = split::<FMA>(within(x, -30.0, 89.0));

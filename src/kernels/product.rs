@@ -95,19 +95,19 @@ const LEFT: usize = 1 << 18;
 
 /// `count` lanes in panels of at most `most`, as even as they can be.
 #[derive(Clone, Copy)]
-struct Even {
-    panels: usize,
+pub struct Even {
+    pub panels: usize,
     size: usize,
     larger: usize,
 }
 
 impl Even {
-    fn new(count: usize, most: usize) -> Self {
+    pub fn new(count: usize, most: usize) -> Self {
         let panels = count.div_ceil(most);
         Self { panels, size: count / panels.max(1), larger: count % panels.max(1) }
     }
 
-    fn at(self, panel: usize) -> Range<usize> {
+    pub fn at(self, panel: usize) -> Range<usize> {
         let first = panel * self.size + panel.min(self.larger);
         first..first + self.size + usize::from(panel < self.larger)
     }
