@@ -35,12 +35,17 @@ pub fn assign(op: &str, target: &Tensor, value: &Tensor) -> Result<()> {
     store(target, value)
 }
 
+/// Whether a write of `value` into `target` has a history.
+pub fn is_recorded(target: &Tensor, value: &Tensor) -> bool {
+    grad_enabled()
+        && target.dtype().is_differentiable()
+        && (value.requires_grad() || target.requires_grad() || base_requires_grad(target))
+}
+
 /// The write and its history; shapes are known to fit (value may broadcast).
 pub fn store(target: &Tensor, value: &Tensor) -> Result<()> {
     refusal::check()?;
-    let recorded = grad_enabled()
-        && target.dtype().is_differentiable()
-        && (value.requires_grad() || target.requires_grad() || base_requires_grad(target));
+    let recorded = is_recorded(target, value);
     let shared = value.rank() > 0 && target.core().geometry.overlaps_itself();
     if !recorded {
         if shared {

@@ -1,12 +1,20 @@
-//! Rows of row-major memory read and written by number, in index order (benchmarks/cases.py: large_gather).
+//! Rows of row-major memory read and written by number, in index order (benchmarks/bars.py: moving).
+//!
+//! Work is shared out by places of the result, and each place meets its values in the order of the index: so results
+//! are those of one thread, which are torch's. Numbers are checked before a loop that trusts them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
-use rayon::prelude::*;
 use rustfft::num_complex::{Complex32, Complex64};
+use smallvec::SmallVec;
 
-use super::iterate::PARALLEL_ABOVE;
+use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::memory::Memory;
+use super::vector::{Task, dispatch};
 use crate::dtype::DType;
 use crate::error::{self, Result};
+use crate::tensor::geometry::contiguous_strides;
 
 /// How a value meets the one that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,128 +26,457 @@ pub enum Update {
     Min,
 }
 
-/// The rows `numbers` of `source`, each `width` bytes wide; the numbers are known to be in range.
-pub fn take(source: &[u8], numbers: &[i64], width: usize) -> Vec<u8> {
-    match width {
-        1 => take_cells::<1>(source, numbers),
-        2 => take_cells::<2>(source, numbers),
-        4 => take_cells::<4>(source, numbers),
-        8 => take_cells::<8>(source, numbers),
-        16 => take_cells::<16>(source, numbers),
-        _ => take_rows(source, numbers, width),
-    }
+/// Which rows of a tensor, seen as `outer` stretches of `size` rows of `block` elements, one index names in each stretch.
+#[derive(Clone, Copy)]
+pub struct Slabs<'a> {
+    pub numbers: &'a [i64],
+    pub outer: usize,
+    pub size: usize,
+    pub block: usize,
 }
 
-fn take_cells<const N: usize>(source: &[u8], numbers: &[i64]) -> Vec<u8> {
-    let (cells, _) = source.as_chunks::<N>();
-    let pick = |&number: &i64| cells.get(number as usize).copied().unwrap_or([0; N]);
-    let out: Vec<[u8; N]> = if numbers.len() < PARALLEL_ABOVE {
-        numbers.iter().map(pick).collect()
-    } else {
-        numbers.par_iter().with_min_len(PARALLEL_ABOVE / 4).map(pick).collect()
-    };
-    out.into_flattened()
+/// Which elements of a row-major tensor an index of equal rank names along one dimension: one for each of its own.
+#[derive(Clone)]
+pub struct Along {
+    /// How many there are along the dimension, and the step between them.
+    pub size: usize,
+    own: usize,
+    /// The index tensor's dimensions, neighbours merged where they can be, with their steps in the tensor.
+    levels: SmallVec<[Level; 4]>,
+    /// Which of the levels is the dimension; none where the index is of size 1 there.
+    at: Option<usize>,
 }
 
-fn take_rows(source: &[u8], numbers: &[i64], width: usize) -> Vec<u8> {
-    let mut out = vec![0; numbers.len() * width];
-    if width == 0 {
-        return out;
-    }
-    let copy = |(slot, &number): (&mut [u8], &i64)| {
-        if let Some(row) = source.get(number as usize * width..(number as usize + 1) * width) {
-            slot.copy_from_slice(row);
+#[derive(Clone, Copy)]
+struct Level {
+    size: usize,
+    step: usize,
+}
+
+impl Along {
+    pub fn new(shape: &[usize], dim: usize, index_shape: &[usize]) -> Self {
+        let strides = contiguous_strides(shape);
+        let mut levels: SmallVec<[Level; 4]> = SmallVec::new();
+        let mut at = None;
+        for (axis, &size) in index_shape.iter().enumerate().filter(|&(_, &size)| size != 1) {
+            let step = if axis == dim { 0 } else { strides.get(axis).copied().unwrap_or(0) };
+            if axis == dim {
+                at = Some(levels.len());
+            }
+            match levels.last_mut() {
+                Some(last) if step != 0 && last.step == step * size => *last = Level { size: last.size * size, step },
+                _ => levels.push(Level { size, step }),
+            }
         }
-    };
-    if out.len() < PARALLEL_ABOVE {
-        out.chunks_exact_mut(width).zip(numbers).for_each(copy);
-    } else {
-        let least = (PARALLEL_ABOVE / 4 / width).max(1);
-        out.par_chunks_exact_mut(width).zip(numbers).with_min_len(least).for_each(copy);
+        let own = strides.get(dim).copied().unwrap_or(1);
+        Self { size: shape.get(dim).copied().unwrap_or(1), own, levels, at }
     }
-    out
+
+    /// The numbers of the elements, for kernels that know nothing of levels.
+    pub fn elements(&self, positions: &[i64]) -> Vec<i64> {
+        let (row, outer) = self.row();
+        let mut out = Vec::with_capacity(positions.len());
+        for (number, line) in positions.chunks(row.size.max(1)).enumerate() {
+            let at = start(outer, number);
+            out.extend(
+                line.iter()
+                    .enumerate()
+                    .map(|(column, &position)| (at + column * row.step) as i64 + position * self.own as i64),
+            );
+        }
+        out
+    }
+
+    /// The last level, and those before it.
+    fn row(&self) -> (Level, &[Level]) {
+        self.levels.split_last().map_or((Level { size: 1, step: 0 }, &[]), |(&row, outer)| (row, outer))
+    }
 }
 
-/// Writes the rows of `values` into the rows `numbers` of `target`, one after the other; `block` elements to a row.
-pub fn put(
-    target: &mut [u8],
-    numbers: &[i64],
-    values: &[u8],
-    block: usize,
-    dtype: DType,
-    update: Update,
-) -> Result<()> {
-    if update == Update::Assign {
-        let width = block * dtype.size();
-        each_row(target, numbers, values, width, |slot, row| slot.copy_from_slice(row));
-        return Ok(());
+/// How far the element with this number, counted over the levels, lies from the first.
+#[inline(always)]
+fn start(levels: &[Level], mut number: usize) -> usize {
+    let mut at = 0;
+    for level in levels.iter().rev() {
+        at += number % level.size * level.step;
+        number /= level.size;
+    }
+    at
+}
+
+struct Outside<'a> {
+    numbers: &'a [i64],
+    size: u64,
+    found: &'a mut bool,
+}
+
+impl Task for Outside<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        // Without an end in the middle this loop vectorises; negative numbers are large unsigned ones.
+        *self.found = self.numbers.iter().fold(false, |any, &number| any | (number as u64 >= self.size));
+    }
+}
+
+/// Whether a number is negative, or not below `size`.
+pub fn is_outside(numbers: &[i64], size: usize) -> bool {
+    let size = size as u64;
+    if numbers.len() < PARALLEL_ABOVE {
+        let mut found = false;
+        dispatch(Outside { numbers, size, found: &mut found });
+        return found;
+    }
+    let any = AtomicBool::new(false);
+    let parts: Vec<&[i64]> = numbers.chunks(PART).collect();
+    spread_over(parts.len(), 1, &|part| {
+        let mut found = false;
+        if let Some(&numbers) = parts.get(part) {
+            dispatch(Outside { numbers, size, found: &mut found });
+        }
+        if found {
+            any.store(true, Ordering::Relaxed);
+        }
+    });
+    any.into_inner()
+}
+
+/// Elements that one task reads at least.
+const PART: usize = PARALLEL_ABOVE / 4;
+
+/// Runs `task` over ranges of `count` things of `each` elements, on several threads where it pays.
+fn in_parts(count: usize, each: usize, task: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
+    let together = (PART / each.max(1)).max(1);
+    if count.saturating_mul(each) < PARALLEL_ABOVE {
+        return task(0..count);
+    }
+    spread_over(count.div_ceil(together), 1, &|part| task(part * together..count.min((part + 1) * together)));
+}
+
+/// The elements that an index names along a dimension; false, with some of them missing, where a number is outside.
+///
+/// # Safety
+/// `source` holds the row-major tensor that `along` was made for, of elements of `width` bytes (a power of two up to
+/// 16), and `out` has room for one for each number.
+pub unsafe fn gather(source: Memory, along: &Along, numbers: &[i64], width: usize, out: Memory) -> bool {
+    // SAFETY: the caller's; types stand for their widths.
+    unsafe {
+        match width {
+            1 => gather_cells::<u8>(source, along, numbers, out),
+            2 => gather_cells::<u16>(source, along, numbers, out),
+            4 => gather_cells::<u32>(source, along, numbers, out),
+            8 => gather_cells::<u64>(source, along, numbers, out),
+            _ => gather_cells::<u128>(source, along, numbers, out),
+        }
+    }
+}
+
+/// # Safety
+/// As `gather`.
+unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], out: Memory) -> bool {
+    let (row, outer) = along.row();
+    let failed = AtomicBool::new(false);
+    in_parts(numbers.len(), 1, &|part| {
+        let Some(own) = numbers.get(part.clone()) else { return };
+        let mut outside = false;
+        dispatch(Outside { numbers: own, size: along.size as u64, found: &mut outside });
+        if outside {
+            return failed.store(true, Ordering::Relaxed);
+        }
+        let mut at = part.start;
+        while at < part.end {
+            let (line, column) = (at / row.size, at % row.size);
+            let count = (row.size - column).min(part.end - at);
+            let Some(named) = numbers.get(at..at + count) else { return };
+            let first = start(outer, line) + column * row.step;
+            // SAFETY: the numbers have been checked, so the places lie inside the tensor; every task has its own part.
+            unsafe {
+                if row.step == 0 && along.own == 1 {
+                    for (k, &number) in named.iter().enumerate() {
+                        out.write(at + k, source.read::<T>(first + number as usize));
+                    }
+                } else {
+                    for (k, &number) in named.iter().enumerate() {
+                        out.write(at + k, source.read::<T>(first + k * row.step + number as usize * along.own));
+                    }
+                }
+            }
+            at += count;
+        }
+    });
+    !failed.into_inner()
+}
+
+/// Whole rows, each `WIDE` pieces of 32 bytes or as many as `pieces` says.
+struct Copies<'a> {
+    numbers: &'a [i64],
+    from: *const [u8; 32],
+    to: *mut [u8; 32],
+    pieces: usize,
+}
+
+impl Task for Copies<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (place, &number) in self.numbers.iter().enumerate() {
+            // SAFETY: as `take`: rows of both sides lie inside their memories.
+            unsafe {
+                let from = self.from.add(number as usize * self.pieces);
+                let to = self.to.add(place * self.pieces);
+                for piece in 0..self.pieces {
+                    to.add(piece).write_unaligned(from.add(piece).read_unaligned());
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of a row from which a call of memcpy costs nothing beside its work.
+const LONG: usize = 1 << 10;
+
+/// The rows that `slabs` names, one after the other.
+///
+/// # Safety
+/// `source` holds the tensor that `slabs` describes, of elements of `width` bytes, all numbers are below its size, and
+/// `out` has room for all rows.
+pub unsafe fn take(source: Memory, slabs: Slabs<'_>, width: usize, out: Memory) {
+    // SAFETY: the caller's.
+    unsafe {
+        match slabs.block * width {
+            0 => {}
+            1 => take_cells::<u8>(source, slabs, out),
+            2 => take_cells::<u16>(source, slabs, out),
+            4 => take_cells::<u32>(source, slabs, out),
+            8 => take_cells::<u64>(source, slabs, out),
+            16 => take_cells::<u128>(source, slabs, out),
+            bytes => take_rows(source, slabs, bytes, out),
+        }
+    }
+}
+
+/// Calls `body(stretch, numbers, first)` so that each number of each stretch comes once; `first` counts the rows of the
+/// result before these.
+fn each_stretch(slabs: Slabs<'_>, rows: std::ops::Range<usize>, body: impl Fn(usize, &[i64], usize)) {
+    let count = slabs.numbers.len();
+    let mut at = rows.start;
+    while at < rows.end {
+        let (stretch, from) = (at / count, at % count);
+        let to = count.min(from + rows.end - at);
+        if let Some(numbers) = slabs.numbers.get(from..to) {
+            body(stretch, numbers, at);
+        }
+        at += to - from;
+    }
+}
+
+/// # Safety
+/// As `take`.
+unsafe fn take_cells<T: Copy>(source: Memory, slabs: Slabs<'_>, out: Memory) {
+    in_parts(slabs.outer * slabs.numbers.len(), 1, &|rows| {
+        each_stretch(slabs, rows, |stretch, numbers, first| {
+            for (place, &number) in numbers.iter().enumerate() {
+                // SAFETY: the caller's.
+                unsafe { out.write(first + place, source.read::<T>(stretch * slabs.size + number as usize)) };
+            }
+        });
+    });
+}
+
+/// # Safety
+/// As `take`.
+unsafe fn take_rows(source: Memory, slabs: Slabs<'_>, bytes: usize, out: Memory) {
+    in_parts(slabs.outer * slabs.numbers.len(), bytes.div_ceil(4), &|rows| {
+        each_stretch(slabs, rows, |stretch, numbers, first| {
+            let (from, to) = (source.at::<u8>(stretch * slabs.size * bytes), out.at::<u8>(first * bytes));
+            if bytes.is_multiple_of(32) && bytes < LONG {
+                dispatch(Copies { numbers, from: from.cast(), to: to.cast(), pieces: bytes / 32 });
+                return;
+            }
+            for (place, &number) in numbers.iter().enumerate() {
+                // SAFETY: the caller's.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(from.add(number as usize * bytes), to.add(place * bytes), bytes);
+                }
+            }
+        });
+    });
+}
+
+/// Where values go: the rows of slabs, or elements along a dimension named by these numbers.
+#[derive(Clone, Copy)]
+pub enum Places<'a> {
+    Slabs(Slabs<'a>),
+    Along(&'a Along, &'a [i64]),
+}
+
+/// Lets `values`, without gaps, meet what stands at the places of `target`, in their order.
+///
+/// # Safety
+/// `target` holds the row-major tensor that the places were made for, and nothing else uses it now; all numbers are
+/// below its size; `values` holds one value for each place; both are of `dtype`.
+pub unsafe fn put(target: Memory, places: Places<'_>, values: Memory, dtype: DType, update: Update) -> Result<()> {
+    macro_rules! run {
+        ($type:ty, $meet:expr) => {
+            match places {
+                // SAFETY: the caller's.
+                Places::Slabs(slabs) => unsafe { put_slabs::<$type>(target, slabs, values, $meet) },
+                // SAFETY: the caller's.
+                Places::Along(along, numbers) => unsafe { put_along::<$type>(target, along, numbers, values, $meet) },
+            }
+        };
+    }
+    macro_rules! each {
+        ($type:ty) => {
+            run!($type, |old: $type, new: $type| old.meet(new, update))
+        };
+    }
+    // A loop for each update of the types that matter; the others decide at every element.
+    macro_rules! fast {
+        ($type:ty) => {
+            match update {
+                Update::Add => run!($type, |old: $type, new: $type| old.meet(new, Update::Add)),
+                Update::Max => run!($type, |old: $type, new: $type| old.meet(new, Update::Max)),
+                _ => each!($type),
+            }
+        };
     }
     match dtype {
-        DType::Bool => combine::<Truth>(target, numbers, values, block, update),
-        DType::U8 => combine::<u8>(target, numbers, values, block, update),
-        DType::I8 => combine::<i8>(target, numbers, values, block, update),
-        DType::I16 => combine::<i16>(target, numbers, values, block, update),
-        DType::I32 => combine::<i32>(target, numbers, values, block, update),
-        DType::I64 => combine::<i64>(target, numbers, values, block, update),
-        DType::U16 => combine::<u16>(target, numbers, values, block, update),
-        DType::U32 => combine::<u32>(target, numbers, values, block, update),
-        DType::U64 => combine::<u64>(target, numbers, values, block, update),
-        DType::F16 => combine::<f16>(target, numbers, values, block, update),
-        DType::BF16 => combine::<bf16>(target, numbers, values, block, update),
-        DType::F32 => combine::<f32>(target, numbers, values, block, update),
-        DType::F64 => combine::<f64>(target, numbers, values, block, update),
+        _ if update == Update::Assign => match dtype.size() {
+            1 => run!(u8, |_, new| new),
+            2 => run!(u16, |_, new| new),
+            4 => run!(u32, |_, new| new),
+            8 => run!(u64, |_, new| new),
+            _ => run!(u128, |_, new| new),
+        },
+        DType::Bool => each!(Truth),
+        DType::U8 => each!(u8),
+        DType::I8 => each!(i8),
+        DType::I16 => each!(i16),
+        DType::I32 => each!(i32),
+        DType::I64 => fast!(i64),
+        DType::U16 => each!(u16),
+        DType::U32 => each!(u32),
+        DType::U64 => each!(u64),
+        DType::F16 => each!(f16),
+        DType::BF16 => each!(bf16),
+        DType::F32 => fast!(f32),
+        DType::F64 => fast!(f64),
         DType::C64 | DType::C128 if matches!(update, Update::Max | Update::Min) => {
             return error::dtype(format!(
                 "extremes are not defined for '{}': complex numbers have no order",
                 dtype.name()
             ));
         }
-        DType::C64 => combine::<Complex32>(target, numbers, values, block, update),
-        DType::C128 => combine::<Complex64>(target, numbers, values, block, update),
+        DType::C64 => each!(Complex32),
+        DType::C128 => each!(Complex64),
     }
     Ok(())
 }
 
-fn each_row(target: &mut [u8], numbers: &[i64], values: &[u8], width: usize, write: impl Fn(&mut [u8], &[u8])) {
-    if width == 0 {
-        return;
-    }
-    for (row, &number) in values.chunks_exact(width).zip(numbers) {
-        let start = number as usize * width;
-        if let Some(slot) = target.get_mut(start..start + width) {
-            write(slot, row);
+/// Columns of rows that one task takes, at least.
+const COLUMNS: usize = 32;
+
+/// Some columns of all rows of one stretch.
+struct Sums<'a, T, F> {
+    numbers: &'a [i64],
+    target: *mut T,
+    values: *const T,
+    block: usize,
+    width: usize,
+    meet: F,
+}
+
+impl<T: Copy, F: Fn(T, T) -> T> Task for Sums<'_, T, F> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (place, &number) in self.numbers.iter().enumerate() {
+            // SAFETY: as `put`: rows of both sides lie inside their memories, and these columns are this task's.
+            unsafe {
+                let (to, from) = (self.target.add(number as usize * self.block), self.values.add(place * self.block));
+                for k in 0..self.width {
+                    to.add(k).write_unaligned((self.meet)(to.add(k).read_unaligned(), from.add(k).read_unaligned()));
+                }
+            }
         }
     }
 }
 
-fn combine<T: Cell>(target: &mut [u8], numbers: &[i64], values: &[u8], block: usize, update: Update) {
-    each_row(target, numbers, values, block * T::SIZE, |slot, row| {
-        for (old, new) in slot.chunks_exact_mut(T::SIZE).zip(row.chunks_exact(T::SIZE)) {
-            T::load(old).meet(T::load(new), update).save(old);
+/// # Safety
+/// As `put`.
+unsafe fn put_slabs<T: Copy>(target: Memory, slabs: Slabs<'_>, values: Memory, meet: impl Fn(T, T) -> T + Copy + Sync) {
+    let Slabs { numbers, outer, size, block } = slabs;
+    if outer * numbers.len() * block == 0 {
+        return;
+    }
+    // A quarter of the columns each, unless there are stretches enough.
+    let width = if outer > 4 { block } else { block.div_ceil(4).next_multiple_of(COLUMNS).min(block) };
+    let parts = block.div_ceil(width);
+    in_parts(outer * parts, numbers.len() * width, &|tasks| {
+        for task in tasks {
+            let (stretch, first) = (task / parts, task % parts * width);
+            dispatch(Sums {
+                numbers,
+                target: target.at::<T>(stretch * size * block + first),
+                values: values.at::<T>(stretch * numbers.len() * block + first),
+                block,
+                width: width.min(block - first),
+                meet,
+            });
+        }
+    });
+}
+
+/// Elements side by side that one task takes through all rows: their places stay in the second-level cache.
+const BESIDE: usize = 64;
+
+/// # Safety
+/// As `put`.
+unsafe fn put_along<T: Copy>(
+    target: Memory,
+    along: &Along,
+    numbers: &[i64],
+    values: Memory,
+    meet: impl Fn(T, T) -> T + Copy + Sync,
+) {
+    // `count` values meet at each place at most: those of one line along the dimension, which one task takes in order.
+    let split = along.at.unwrap_or_else(|| along.levels.len().saturating_sub(1));
+    let (outer, rest) = along.levels.split_at(split);
+    let (count, inner) = match (along.at, rest.split_first()) {
+        (Some(_), Some((own, inner))) => (own.size, inner),
+        _ => (1, rest),
+    };
+    let (row, middle) = inner.split_last().map_or((Level { size: 1, step: 0 }, inner), |(&row, middle)| (row, middle));
+    let size = |levels: &[Level]| levels.iter().map(|level| level.size).product::<usize>();
+    let (stretches, lines, parts) = (size(outer), size(middle), row.size.div_ceil(BESIDE));
+    // SAFETY: the caller's; the numbers have been checked.
+    let one = |at: usize, first: usize| unsafe {
+        let Some(&number) = numbers.get(at) else { return };
+        let place = first + number as usize * along.own;
+        target.write(place, meet(target.read::<T>(place), values.read::<T>(at)));
+    };
+    in_parts(stretches * lines * parts, count * row.size.min(BESIDE), &|tasks| {
+        for task in tasks {
+            let (stretch, line, part) = (task / parts / lines, task / parts % lines, task % parts * BESIDE);
+            let first = start(outer, stretch) + start(middle, line) + part * row.step;
+            let width = BESIDE.min(row.size - part);
+            let mut at = (stretch * count * lines + line) * row.size + part;
+            for _ in 0..count {
+                for column in 0..width {
+                    one(at + column, first + column * row.step);
+                }
+                at += lines * row.size;
+            }
         }
     });
 }
 
 /// An element that can be combined with another.
 trait Cell: Copy {
-    const SIZE: usize;
-    fn load(bytes: &[u8]) -> Self;
-    fn save(self, bytes: &mut [u8]);
     fn meet(self, other: Self, update: Update) -> Self;
 }
 
 macro_rules! cell {
-    ($($type:ty, $size:literal, |$a:ident, $b:ident| $add:expr, $mul:expr, $max:expr, $min:expr;)+) => { $(
+    ($($type:ty, |$a:ident, $b:ident| $add:expr, $mul:expr, $max:expr, $min:expr;)+) => { $(
         impl Cell for $type {
-            const SIZE: usize = $size;
-            #[inline(always)]
-            fn load(bytes: &[u8]) -> Self {
-                Self::from_ne_bytes(bytes.try_into().unwrap_or([0; $size]))
-            }
-            #[inline(always)]
-            fn save(self, bytes: &mut [u8]) {
-                bytes.copy_from_slice(&self.to_ne_bytes());
-            }
             #[inline(always)]
             fn meet(self, other: Self, update: Update) -> Self {
                 let ($a, $b) = (self, other);
@@ -156,64 +493,28 @@ macro_rules! cell {
 }
 
 macro_rules! integers {
-    ($($type:ty, $size:literal);+ $(;)?) => {
-        cell! { $($type, $size, |a, b| a.wrapping_add(b), a.wrapping_mul(b), a.max(b), a.min(b);)+ }
-    };
+    ($($type:ty),+) => { cell! { $($type, |a, b| a.wrapping_add(b), a.wrapping_mul(b), a.max(b), a.min(b);)+ } };
 }
 
 macro_rules! floats {
-    ($($type:ty, $size:literal);+ $(;)?) => {
+    ($($type:ty),+) => {
         // A NaN on either side wins, as in torch.
-        cell! { $($type, $size, |a, b| a + b, a * b,
+        cell! { $($type, |a, b| a + b, a * b,
             if a.is_nan() || a > b { a } else { b }, if a.is_nan() || a < b { a } else { b };)+ }
     };
 }
 
-integers! { u8, 1; i8, 1; u16, 2; i16, 2; u32, 4; i32, 4; u64, 8; i64, 8 }
-floats! { f16, 2; bf16, 2; f32, 4; f64, 8 }
-
-macro_rules! complex_cells {
-    ($($type:ty, $part:ty, $size:literal);+ $(;)?) => { $(
-        impl Cell for $type {
-            const SIZE: usize = 2 * $size;
-            fn load(bytes: &[u8]) -> Self {
-                let (re, im) = bytes.split_at(bytes.len().min($size));
-                let part = |bytes: &[u8]| <$part>::from_ne_bytes(bytes.try_into().unwrap_or([0; $size]));
-                Self::new(part(re), part(im))
-            }
-            fn save(self, bytes: &mut [u8]) {
-                for (slot, part) in bytes.chunks_exact_mut($size).zip([self.re, self.im]) {
-                    slot.copy_from_slice(&part.to_ne_bytes());
-                }
-            }
-            fn meet(self, other: Self, update: Update) -> Self {
-                match update {
-                    Update::Add => self + other,
-                    Update::Mul => self * other,
-                    // `put` has refused extremes.
-                    Update::Assign | Update::Max | Update::Min => other,
-                }
-            }
-        }
-    )+ };
-}
-
-complex_cells! { Complex32, f32, 4; Complex64, f64, 8 }
+integers! { u8, i8, u16, i16, u32, i32, u64, i64 }
+floats! { f16, bf16, f32, f64 }
+// `put` has refused extremes.
+cell! { Complex32, |a, b| a + b, a * b, b, b; Complex64, |a, b| a + b, a * b, b, b; }
 
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 struct Truth(u8);
 
-impl Truth {
-    fn from_ne_bytes(bytes: [u8; 1]) -> Self {
-        Self(u8::from(bytes != [0]))
-    }
-
-    fn to_ne_bytes(self) -> [u8; 1] {
-        [self.0]
-    }
-}
-
-cell! { Truth, 1, |a, b| Self(a.0 | b.0), Self(a.0 & b.0), Self(a.0 | b.0), Self(a.0 & b.0); }
+cell! { Truth, |a, b| Self(u8::from(a.0 | b.0 != 0)), Self(u8::from(a.0 != 0 && b.0 != 0)),
+Self(u8::from(a.0 | b.0 != 0)), Self(u8::from(a.0 != 0 && b.0 != 0)); }
 
 /// The coordinates of the true bytes of a row-major tensor, one row of `shape.len()` numbers each.
 pub fn nonzero(flags: &[u8], shape: &[usize]) -> Vec<i64> {
@@ -238,13 +539,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_taken_and_put_by_number() {
-        let source: Vec<u8> = (0..12).collect();
-        assert_eq!(take(&source, &[2, 0], 4), [8, 9, 10, 11, 0, 1, 2, 3]);
-        assert_eq!(take(&source, &[1], 3), [3, 4, 5]);
-        let mut target = source.clone();
-        put(&mut target, &[0, 0], &[1, 2, 3, 4, 5, 6], 3, DType::U8, Update::Add).ok();
-        assert_eq!(target[..4], [5, 8, 11, 3]);
+    fn elements_are_named_along_a_dimension() {
+        let along = Along::new(&[2, 3], 1, &[2, 2]);
+        assert_eq!(along.elements(&[2, 0, 1, 1]), [2, 0, 4, 4]);
+        let along = Along::new(&[2, 3], 0, &[1, 2]);
+        assert_eq!(along.elements(&[1, 0]), [3, 1]);
+    }
+
+    #[test]
+    fn negative_and_large_numbers_are_outside() {
+        assert!(is_outside(&[0, -1], 4));
+        assert!(is_outside(&[4], 4));
+        assert!(!is_outside(&[0, 3], 4));
     }
 
     #[test]

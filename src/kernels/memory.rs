@@ -27,6 +27,15 @@ impl Memory {
         }
     }
 
+    /// The first element of a CPU tensor.
+    pub fn first(tensor: &Tensor) -> Result<Self> {
+        let start = {
+            let core = tensor.core();
+            core.geometry.offset * core.dtype.size()
+        };
+        Ok(Self(Self::of(tensor)?.at::<u8>(start)))
+    }
+
     /// The address of the element with this number.
     pub fn at<T>(self, index: usize) -> *mut T {
         self.0.cast::<T>().wrapping_add(index)
@@ -108,5 +117,26 @@ impl Elements {
     pub unsafe fn slice_mut<T>(&self) -> &mut [T] {
         // SAFETY: the caller vouches for exclusiveness.
         unsafe { std::slice::from_raw_parts_mut(self.at::<T>(self.geometry.offset), self.geometry.numel()) }
+    }
+}
+
+/// The integers of an index tensor, which they keep alive.
+pub struct Numbers(Elements);
+
+impl Numbers {
+    /// Of an int64 tensor on the CPU.
+    pub fn of(tensor: &Tensor) -> Result<Self> {
+        if tensor.dtype() != DType::I64 {
+            return error::dtype("an index was expected to be int64");
+        }
+        Ok(Self(Elements::contiguous(tensor)?))
+    }
+
+    pub fn get(&self) -> &[i64] {
+        if self.0.geometry.numel() == 0 {
+            return &[];
+        }
+        // SAFETY: `of` has seen to the type and the order.
+        unsafe { self.0.slice() }
     }
 }

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::operand::{Operand, Scalar};
-use super::rows::{self, Rows};
+use super::rows::{self, Fault, Rows};
 use super::{creation, elementwise, movement};
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -22,23 +22,6 @@ fn need_int(op: &str, x: &Tensor, index: &Tensor, narrow: bool) -> Result<()> {
             error::dtype(format!("{op}(): Expected dtype {expected} for index, but got {}", other.name()))
         }
     }
-}
-
-fn size_at(x: &Tensor, dim: usize) -> usize {
-    x.size(dim)
-}
-
-/// Row numbers of the elements that `index` names along `dim`; out of range is torch's RuntimeError.
-fn element_rows(x: &Tensor, dim: usize, index: &Tensor) -> Result<Rows> {
-    let positions = rows::places(index, x)?;
-    let size = size_at(x, dim) as i64;
-    let is_bad = |position: i64| position < 0 || position >= size;
-    // Without an end in the middle this loop vectorises.
-    let any_bad = positions.iter().fold(false, |any, &position| any | is_bad(position));
-    if any_bad && let Some(bad) = positions.iter().find(|&&position| is_bad(position)) {
-        return error::runtime(format!("index {bad} is out of bounds for dimension {dim} with size {size}"));
-    }
-    Ok(Rows::new(rows::along(&x.shape(), dim, &index.shape(), positions), 1))
 }
 
 /// Checks that `index` fits inside `limit`, apart from `free` (if given).
@@ -70,7 +53,7 @@ pub fn gather(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
         need_int("gather", x, index, true)?;
         check_inside("gather", index, x, Some(dim), "self")?;
     }
-    let found = element_rows(x, dim, index)?;
+    let found = Rows::along(x, dim, index)?;
     rows::take("GatherBackward0", x, &found, &index.shape(), &[index, x])
 }
 
@@ -112,7 +95,7 @@ pub fn scatter_parts(op: &str, x: &Tensor, dim: usize, index: &Tensor, src: &Ope
             }
         }
     };
-    Ok((element_rows(x, dim, index)?, values))
+    Ok((Rows::along(x, dim, index)?, values))
 }
 
 /// `x` with `src` written to the positions that `index` names along `dim`.
@@ -127,8 +110,8 @@ pub fn scatter_add(x: &Tensor, dim: usize, index: &Tensor, src: &Operand) -> Res
     rows::put("ScatterAddBackward0", x, &found, &values, Update::Add, &[index])
 }
 
-/// What a vector of positions along `dim` looks like to an op; `narrow` ops take int32 too.
-fn vector(op: &str, x: &Tensor, dim: usize, index: &Tensor, narrow: bool, negative: bool) -> Result<Vec<i64>> {
+/// Refuses an index that is no vector of positions along `dim`; `narrow` ops take int32 too.
+fn need_vector(op: &str, x: &Tensor, index: &Tensor, narrow: bool) -> Result<()> {
     need_int(op, x, index, narrow)?;
     if index.rank() > 1 {
         return error::index(format!(
@@ -136,17 +119,12 @@ fn vector(op: &str, x: &Tensor, dim: usize, index: &Tensor, narrow: bool, negati
             index.shape().as_slice()
         ));
     }
-    let size = size_at(x, dim) as i64;
-    rows::places(index, x)?
-        .into_iter()
-        .map(|position| match position {
-            inside if inside >= 0 && inside < size => Ok(inside),
-            below if negative && below < 0 && below >= -size => Ok(below + size),
-            bad => error::index(format!(
-                "{op}: index out of range in self: index {bad} is out of bounds for dimension {dim} with size {size}"
-            )),
-        })
-        .collect()
+    Ok(())
+}
+
+/// The sub-tensors that `index` names along `dim`.
+fn sub_tensors(op: &'static str, x: &Tensor, dim: usize, index: &Tensor) -> Result<Rows> {
+    Rows::slabs(x, dim, index, Fault::Slab { op, dim })
 }
 
 fn with_size(shape: &[usize], dim: usize, size: usize) -> Dims {
@@ -154,26 +132,23 @@ fn with_size(shape: &[usize], dim: usize, size: usize) -> Dims {
 }
 
 pub fn index_select(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
-    let positions = vector("index_select", x, dim, index, true, false)?;
-    if x.rank() == 0 && positions.len() != 1 {
-        return error::runtime(format!(
-            "index_select(): Index to scalar can have only 1 value, got {} value(s)",
-            positions.len()
-        ));
+    need_vector("index_select", x, index, true)?;
+    let count = index.numel();
+    if x.rank() == 0 && count != 1 {
+        return error::runtime(format!("index_select(): Index to scalar can have only 1 value, got {count} value(s)"));
     }
-    let shape = x.shape();
-    let out = with_size(&shape, dim, positions.len());
-    rows::take("IndexSelectBackward0", x, &rows::slabs(&shape, dim, &positions), &out, &[index])
+    let found = sub_tensors("index_select", x, dim, index)?;
+    rows::take("IndexSelectBackward0", x, &found, &with_size(&x.shape(), dim, count), &[index])
 }
 
 /// Positions along a dimension given as plain numbers.
 pub fn take_dim(name: &'static str, x: &Tensor, dim: usize, positions: &[i64]) -> Result<Tensor> {
     let shape = x.shape();
-    let size = size_at(x, dim) as i64;
+    let size = x.size(dim) as i64;
     if let Some(bad) = positions.iter().find(|&&position| position < 0 || position >= size) {
         return error::index(format!("index {bad} is out of bounds for dimension {dim} with size {size}"));
     }
-    rows::take(name, x, &rows::slabs(&shape, dim, positions), &with_size(&shape, dim, positions.len()), &[])
+    rows::take(name, x, &rows::slabs(&shape, dim, positions.to_vec()), &with_size(&shape, dim, positions.len()), &[])
 }
 
 /// Checks the source of `index_add` and its kin: the shape of `x` with the index's length at `dim`.
@@ -201,9 +176,9 @@ fn check_source(op: &str, x: &Tensor, dim: usize, count: usize, source: &Tensor)
 }
 
 /// The rows that `source`, of the same rank as `x`, goes to.
-pub fn slab_rows(op: &str, x: &Tensor, dim: usize, index: &Tensor, source: &Tensor) -> Result<Rows> {
-    let positions = vector(op, x, dim, index, true, false)?;
-    check_source(op, x, dim, positions.len(), source)?;
+pub fn slab_rows(op: &'static str, x: &Tensor, dim: usize, index: &Tensor, source: &Tensor) -> Result<Rows> {
+    need_vector(op, x, index, true)?;
+    check_source(op, x, dim, index.numel(), source)?;
     if x.rank() != source.rank() {
         return error::shape(format!(
             "{op}: source tensor shape must match self tensor shape, excluding the specified dimension. Got \
@@ -212,7 +187,7 @@ pub fn slab_rows(op: &str, x: &Tensor, dim: usize, index: &Tensor, source: &Tens
             source.shape().as_slice()
         ));
     }
-    Ok(rows::slabs(&x.shape(), dim, &positions))
+    sub_tensors(op, x, dim, index)
 }
 
 /// The index, and the source where torch keeps it: when it wants a gradient.
@@ -220,22 +195,30 @@ fn kept<'a, 'b>(both: &'b [&'a Tensor; 2], source: &Tensor) -> &'b [&'a Tensor] 
     if source.requires_grad() { both } else { &both[..1] }
 }
 
+pub fn scaled(source: &Tensor, alpha: Option<Scalar>) -> Result<Tensor> {
+    match alpha {
+        Some(alpha) if alpha.as_f64() != 1.0 => {
+            creation::to_dtype(&elementwise::mul_scalar(source, alpha)?, source.dtype())
+        }
+        _ => Ok(source.clone()),
+    }
+}
+
 pub fn index_add(x: &Tensor, dim: usize, index: &Tensor, source: &Tensor, alpha: Option<Scalar>) -> Result<Tensor> {
     let found = slab_rows("index_add", x, dim, index, source)?;
-    let given = source.clone();
-    let source = match alpha {
-        Some(alpha) if alpha.as_f64() != 1.0 => {
-            creation::to_dtype(&elementwise::mul_scalar(source, alpha)?, x.dtype())?
-        }
-        _ => source.clone(),
-    };
-    rows::put("IndexAddBackward0", x, &found, &source, Update::Add, kept(&[index, &given], &given))
+    let scaled = scaled(source, alpha)?;
+    rows::put("IndexAddBackward0", x, &found, &scaled, Update::Add, kept(&[index, source], source))
+}
+
+/// As `slab_rows`, for an op that takes int64 alone, and a single element without dimensions.
+pub fn source_rows(op: &'static str, x: &Tensor, dim: usize, index: &Tensor, source: &Tensor) -> Result<Rows> {
+    need_vector(op, x, index, false)?;
+    check_source(op, x, dim, index.numel(), source)?;
+    sub_tensors(op, x, dim, index)
 }
 
 pub fn index_copy(x: &Tensor, dim: usize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-    let positions = vector("index_copy", x, dim, index, false, false)?;
-    check_source("index_copy", x, dim, positions.len(), source)?;
-    let found = rows::slabs(&x.shape(), dim, &positions);
+    let found = source_rows("index_copy", x, dim, index, source)?;
     rows::put("IndexCopyBackward0", x, &found, source, Update::Assign, kept(&[index, source], source))
 }
 
@@ -252,14 +235,22 @@ pub fn index_fill(x: &Tensor, dim: usize, index: &Tensor, value: &Tensor) -> Res
     if index.rank() > 1 {
         return error::runtime("index_fill: Index has to be a vector/scalar");
     }
-    let mut positions = vector("index_fill", x, dim, index, false, true)?;
+    need_vector("index_fill", x, index, false)?;
+    let size = x.size(dim) as i64;
+    let mut positions = rows::places(index, x)?;
+    if let Some(bad) = positions.iter().find(|&&position| position < -size || position >= size) {
+        return error::index(format!(
+            "index_fill: index out of range in self: index {bad} is out of bounds for dimension {dim} with size {size}"
+        ));
+    }
+    positions.iter_mut().for_each(|position| *position += if *position < 0 { size } else { 0 });
     // A place that is named twice is filled once, which the gradient of the value tells.
     positions.sort_unstable();
     positions.dedup();
     let shape = with_size(&x.shape(), dim, positions.len());
     let value = creation::to_dtype(&creation::to_device(value, x.device())?, x.dtype())?;
     let values = movement::expand(&value, &shape)?;
-    let found = rows::slabs(&x.shape(), dim, &positions);
+    let found = rows::slabs(&x.shape(), dim, positions);
     rows::put("IndexFillBackward0", x, &found, &values, Update::Assign, &[index])
 }
 
@@ -313,21 +304,16 @@ pub fn embedding(weight: &Tensor, indices: &Tensor, padding: Option<i64>, scale:
     let [count, width] = *weight.shape() else {
         return error::shape(format!("embedding: 'weight' must be 2-D, got shape {:?}", weight.shape().as_slice()));
     };
-    let numbers = rows::places(indices, weight)?;
-    if let Some(bad) = numbers.iter().find(|&&number| number < 0 || number >= count as i64) {
-        return error::index(format!("embedding: index out of range in self: {bad} with {count} rows of weight"));
-    }
     let mut shape = indices.shape();
     shape.push(width);
-    let found = Rows::new(numbers, width);
+    let found = Rows::slabs(weight, 0, indices, Fault::Embedding)?;
     if padding.is_none() && !scale {
         return rows::take("EmbeddingBackward0", weight, &found, &shape, &[indices]);
     }
-    let used = counted(&found.numbers, count);
     let out = rows::take("EmbeddingBackward0", &weight.detached(), &found, &shape, &[])?;
     if let Some(record) = crate::autograd::Record::new("EmbeddingBackward0", &[weight]) {
         record.save(indices).finish(&out, move |c| {
-            crate::autograd::grads([Some(embedding_grad(&c.grad()?, &found, &used, padding, scale)?)])
+            crate::autograd::grads([Some(embedding_grad(&c.grad()?, &found, count, padding, scale)?)])
         });
     }
     Ok(out)
@@ -343,13 +329,15 @@ fn counted(numbers: &[i64], count: usize) -> Vec<f64> {
     used
 }
 
-fn embedding_grad(grad: &Tensor, found: &Rows, used: &[f64], padding: Option<i64>, scale: bool) -> Result<Tensor> {
+fn embedding_grad(grad: &Tensor, found: &Rows, count: usize, padding: Option<i64>, scale: bool) -> Result<Tensor> {
+    let all = found.numbers()?;
     let kept: Vec<i64> =
-        (0..found.numbers.len() as i64).filter(|&at| found.numbers.get(at as usize).copied() != padding).collect();
-    let numbers: Vec<i64> = kept.iter().filter_map(|&at| found.numbers.get(at as usize).copied()).collect();
+        all.iter().enumerate().filter(|&(_, &number)| Some(number) != padding).map(|(at, _)| at as i64).collect();
+    let numbers: Vec<i64> = all.iter().copied().filter(|&number| Some(number) != padding).collect();
     let shape = [kept.len(), found.block];
     let mut part = rows::take("IndexBackward0", grad, &Rows::new(kept, found.block), &shape, &[])?;
     if scale {
+        let used = counted(&all, count);
         let factors: Vec<u8> = numbers
             .iter()
             .flat_map(|&number| (1.0 / used.get(number as usize).copied().unwrap_or(1.0)).to_ne_bytes())
@@ -357,7 +345,7 @@ fn embedding_grad(grad: &Tensor, found: &Rows, used: &[f64], padding: Option<i64
         let factors = Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(factors), &[numbers.len(), 1], DType::F64)?;
         part = elementwise::mul(&part, &factors.converted(grad.dtype())?.moved(grad.device())?)?;
     }
-    let zeros = creation::zeros(&[used.len(), found.block], grad.dtype(), grad.device())?;
+    let zeros = creation::zeros(&[count, found.block], grad.dtype(), grad.device())?;
     rows::put("IndexPutBackward0", &zeros, &Rows::new(numbers, found.block), &part, Update::Add, &[])
 }
 

@@ -89,7 +89,7 @@ pub fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
     need_mask("masked_select", mask)?;
     let shape = broadcast("masked_select", &x.shape(), &mask.shape())?;
     let found = true_rows(mask, &shape)?;
-    let count = found.numbers.len();
+    let count = found.count();
     rows::take("MaskedSelectBackward0", &movement::expand(x, &shape)?, &found, &[count], &[mask, x])
 }
 
@@ -105,7 +105,7 @@ pub fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tens
     }
     let shape = broadcast("masked_scatter", &x.shape(), &mask.shape())?;
     let found = true_rows(mask, &shape)?;
-    let count = found.numbers.len();
+    let count = found.count();
     if source.numel() < count {
         return error::runtime(format!(
             "masked_scatter: Number of elements of source ({}) < number of ones in mask ({count})",

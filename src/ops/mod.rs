@@ -18,6 +18,7 @@ pub mod extreme;
 pub mod fft;
 pub mod fold;
 pub mod generator;
+pub mod index_inplace;
 pub mod indexing;
 pub mod inplace;
 pub mod joining;

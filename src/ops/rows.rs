@@ -1,8 +1,9 @@
 //! The two primitives under all indexing: rows of a tensor taken by number, and rows put back.
 //!
-//! Every index op first turns its indices into row numbers of a row-major matrix on the host, where they are checked
-//! against the sizes. So no device ever sees an index that is out of range; on a GPU this costs one transfer of the indices.
+//! Every index op says which rows of a row-major matrix its indices name; they are checked on the host against the sizes.
+//! So no device ever sees an index that is out of range; on a GPU this costs one transfer of the indices.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use burn_backend::TensorData;
@@ -11,25 +12,156 @@ use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::{Bytes, IndexingUpdateOp, IntDType, Shape};
 
 use super::creation;
-use crate::autograd::{Record, grads};
+use crate::autograd::{Record, grads, inplace};
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::index::{self, Update};
-use crate::tensor::geometry::contiguous_strides;
+use crate::kernels::index::{self, Along, Places, Slabs, Update};
+use crate::kernels::memory::{Memory, Numbers};
 use crate::tensor::{Tensor, device_view, prim};
 
-/// Checked row numbers of a tensor seen as a matrix with `block` columns.
+/// Which rows of a tensor, seen as a matrix with `block` columns, an index names.
 #[derive(Clone)]
 pub struct Rows {
-    pub numbers: Arc<Vec<i64>>,
+    index: Arc<Index>,
+    layout: Layout,
     pub block: usize,
+    fault: Fault,
+}
+
+/// The numbers that were given.
+enum Index {
+    /// Known to be in range.
+    Own(Vec<i64>),
+    /// An index tensor's, checked whenever they are used.
+    Held(Numbers),
+}
+
+/// What the numbers count.
+#[derive(Clone)]
+enum Layout {
+    /// Rows in each of `outer` stretches of `size` rows.
+    Slabs { outer: usize, size: usize },
+    /// Elements along a dimension.
+    Along(Arc<Along>),
+}
+
+/// How a number out of range is refused.
+#[derive(Clone, Copy)]
+pub enum Fault {
+    Element { dim: usize },
+    Slab { op: &'static str, dim: usize },
+    Embedding,
 }
 
 impl Rows {
+    /// Numbers of rows that are known to be in range.
     pub fn new(numbers: Vec<i64>, block: usize) -> Self {
-        Self { numbers: Arc::new(numbers), block }
+        let layout = Layout::Slabs { outer: 1, size: usize::MAX };
+        Self { index: Arc::new(Index::Own(numbers)), layout, block, fault: Fault::Embedding }
+    }
+
+    /// One element of `x` for each of `index`, all coordinates but that along `dim` equal.
+    pub fn along(x: &Tensor, dim: usize, index: &Tensor) -> Result<Self> {
+        let along = Along::new(&x.shape(), dim, &index.shape());
+        let layout = Layout::Along(Arc::new(along));
+        Ok(Self { index: Index::of(index, x)?, layout, block: 1, fault: Fault::Element { dim } })
+    }
+
+    /// The sub-tensors of `x` that `index` names along `dim`, for every combination of the dimensions before it.
+    pub fn slabs(x: &Tensor, dim: usize, index: &Tensor, fault: Fault) -> Result<Self> {
+        let (layout, block) = Layout::slabs(&x.shape(), dim);
+        Ok(Self { index: Index::of(index, x)?, layout, block, fault })
+    }
+
+    /// How many rows are named.
+    pub fn count(&self) -> usize {
+        match self.layout {
+            Layout::Slabs { outer, .. } => outer * self.index.get().len(),
+            Layout::Along(_) => self.index.get().len(),
+        }
+    }
+
+    /// The number of each row in the whole tensor.
+    pub fn numbers(&self) -> Result<Cow<'_, [i64]>> {
+        self.check()?;
+        let own = self.index.get();
+        Ok(match &self.layout {
+            Layout::Slabs { outer: 1, .. } => Cow::Borrowed(own),
+            Layout::Slabs { outer, size } => {
+                (0..*outer).flat_map(|row| own.iter().map(move |&number| (row * size) as i64 + number)).collect()
+            }
+            Layout::Along(along) => along.elements(own).into(),
+        })
+    }
+
+    fn size(&self) -> usize {
+        match &self.layout {
+            Layout::Slabs { size, .. } => *size,
+            Layout::Along(along) => along.size,
+        }
+    }
+
+    /// Refuses numbers that are out of range, as the op does that was given them.
+    fn check(&self) -> Result<()> {
+        match &*self.index {
+            Index::Held(numbers) if index::is_outside(numbers.get(), self.size()) => self.refuse(),
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse<T>(&self) -> Result<T> {
+        let size = self.size();
+        let bad = self.index.get().iter().find(|&&number| number as u64 >= size as u64).copied().unwrap_or(-1);
+        match self.fault {
+            Fault::Element { dim } => {
+                error::runtime(format!("index {bad} is out of bounds for dimension {dim} with size {size}"))
+            }
+            Fault::Slab { op, dim } => error::index(format!(
+                "{op}: index out of range in self: index {bad} is out of bounds for dimension {dim} with size {size}"
+            )),
+            Fault::Embedding => {
+                error::index(format!("embedding: index out of range in self: {bad} with {size} rows of weight"))
+            }
+        }
+    }
+
+    fn places(&self) -> Places<'_> {
+        match &self.layout {
+            Layout::Slabs { outer, size } => {
+                Places::Slabs(Slabs { numbers: self.index.get(), outer: *outer, size: *size, block: self.block })
+            }
+            Layout::Along(along) => Places::Along(along, self.index.get()),
+        }
+    }
+}
+
+impl Index {
+    fn of(index: &Tensor, x: &Tensor) -> Result<Arc<Self>> {
+        if index.is_meta() && x.is_meta() {
+            return Ok(Arc::new(Self::Own(vec![0; index.numel()])));
+        }
+        index.need_values()?;
+        let host = if index.device().is_cpu() { index.clone() } else { index.moved(Device::Cpu)? };
+        let host = if host.dtype() == DType::I64 { host } else { host.converted(DType::I64)? };
+        Ok(Arc::new(Self::Held(Numbers::of(&host)?)))
+    }
+
+    fn get(&self) -> &[i64] {
+        match self {
+            Self::Own(numbers) => numbers,
+            Self::Held(numbers) => numbers.get(),
+        }
+    }
+}
+
+impl Layout {
+    /// The stretches of a tensor along a dimension, and the elements of a row.
+    fn slabs(shape: &[usize], dim: usize) -> (Self, usize) {
+        let outer = shape.iter().take(dim).product();
+        let size = shape.get(dim).copied().unwrap_or(1);
+        (Self::Slabs { outer, size }, shape.iter().skip(dim + 1).product())
     }
 }
 
@@ -56,33 +188,11 @@ pub fn from_integers(numbers: &[i64], shape: &[usize], device: Device) -> Result
     Tensor::from_bytes(Bytes::from_bytes_vec(bytes), shape, DType::I64)?.moved(device)
 }
 
-/// Positions along `dim` made row numbers: for each element of `index_shape` one, all other coordinates equal.
-pub fn along(shape: &[usize], dim: usize, index_shape: &[usize], mut positions: Vec<i64>) -> Vec<i64> {
-    let strides = contiguous_strides(shape);
-    let step = |axis: usize| if axis == dim { 0 } else { strides.get(axis).copied().unwrap_or(0) };
-    let own = strides.get(dim).copied().unwrap_or(1) as i64;
-    let (length, outer) = index_shape.split_last().map_or((1, [].as_slice()), |(&length, outer)| (length, outer));
-    let beside = if index_shape.is_empty() { 0 } else { step(outer.len()) as i64 };
-    for (mut number, row) in positions.chunks_mut(length.max(1)).enumerate() {
-        let mut at = 0;
-        for (axis, &size) in outer.iter().enumerate().rev() {
-            at += number % size * step(axis);
-            number /= size;
-        }
-        for (column, position) in row.iter_mut().enumerate() {
-            *position = at as i64 + column as i64 * beside + *position * own;
-        }
-    }
-    positions
-}
-
-/// Row numbers of the sub-tensors at `positions` of `dim`, for every combination of the dimensions before it.
-pub fn slabs(shape: &[usize], dim: usize, positions: &[i64]) -> Rows {
-    let outer: usize = shape.iter().take(dim).product();
-    let size = shape.get(dim).copied().unwrap_or(1) as i64;
-    let block = shape.iter().skip(dim + 1).product();
-    let numbers = (0..outer as i64).flat_map(|row| positions.iter().map(move |&position| row * size + position));
-    Rows::new(numbers.collect(), block)
+/// Row numbers of the sub-tensors at `positions` of `dim`, which are in range, for every combination of the dimensions
+/// before it.
+pub fn slabs(shape: &[usize], dim: usize, positions: Vec<i64>) -> Rows {
+    let (layout, block) = Layout::slabs(shape, dim);
+    Rows { index: Arc::new(Index::Own(positions)), layout, block, fault: Fault::Embedding }
 }
 
 /// The rows as a tensor of `shape`. `keep` are index tensors whose later modification makes the backward pass wrong.
@@ -163,26 +273,41 @@ fn take_raw(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
         return Tensor::meta_of(shape, dtype);
     }
     let numel: usize = shape.iter().product();
-    crate::check::allocation(numel.saturating_mul(dtype.size()))?;
     if numel == 0 {
+        rows.check()?;
         return creation::zeros(shape, dtype, device);
     }
     if device.is_cpu() {
-        let source = x.contiguous_data()?;
-        let numbers = rows.numbers.clone();
-        let width = rows.block * dtype.size();
-        let bytes =
-            source.with_bytes(|bytes| guard::heavy("index", numel, || index::take(bytes, &numbers, width)))??;
-        return Tensor::from_bytes(Bytes::from_bytes_vec(bytes), shape, dtype);
+        return take_cpu(&x.contiguous_data()?, rows, shape);
     }
+    crate::check::allocation(numel.saturating_mul(dtype.size()))?;
     let (value, kind, block) = (x.prim()?, dtype.kind(), rows.block);
     let count = x.numel() / block.max(1);
-    let numbers = device_numbers(&rows.numbers, device)?;
+    let numbers = device_numbers(&rows.numbers()?, device)?;
     let value = guard::run("index", move || {
         let matrix = prim::reshape(kind, value, Shape::from([count, block]));
         prim::select(kind, matrix, 0, numbers)
     })?;
     Tensor::from_prim(value, dtype, device)?.reshaped(shape)
+}
+
+/// The rows of a row-major CPU tensor.
+fn take_cpu(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
+    let (out, _) = Tensor::uninit_with_pointer(shape, x.dtype())?;
+    let (from, to, width) = (Memory::first(x)?, Memory::first(&out)?, x.dtype().size());
+    if let Layout::Slabs { .. } = rows.layout {
+        rows.check()?;
+    }
+    let inside = guard::heavy("index", out.numel(), || match rows.places() {
+        // SAFETY: `out` is fresh and has room for all rows; numbers were checked, or are by `gather`.
+        Places::Along(along, numbers) => unsafe { index::gather(from, along, numbers, width, to) },
+        // SAFETY: as above.
+        Places::Slabs(slabs) => unsafe {
+            index::take(from, slabs, width, to);
+            true
+        },
+    })?;
+    if inside { Ok(out) } else { rows.refuse() }
 }
 
 /// Row numbers as burn takes them on a GPU.
@@ -199,13 +324,10 @@ fn device_numbers(numbers: &[i64], device: Device) -> Result<DispatchTensor> {
 pub fn put_raw(x: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Result<Tensor> {
     let (dtype, device) = (x.dtype(), x.device());
     let values = if values.dtype() == dtype { values.clone() } else { values.converted(dtype)? };
-    if values.numel() != rows.numbers.len() * rows.block {
-        return error::shape(format!(
-            "index_put: {} values for {} places",
-            values.numel(),
-            rows.numbers.len() * rows.block
-        ));
+    if values.numel() != rows.count() * rows.block {
+        return error::shape(format!("index_put: {} values for {} places", values.numel(), rows.count() * rows.block));
     }
+    rows.check()?;
     if values.numel() == 0 || x.numel() == 0 || device.is_meta() {
         return x.copied();
     }
@@ -214,16 +336,33 @@ pub fn put_raw(x: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Resu
         return put_device(x, rows, &values, update);
     }
     // The other updates are rare and have no GPU kernel with torch's NaN rules: they go through the CPU.
-    let target = x.moved(Device::Cpu)?;
-    let source = values.moved(Device::Cpu)?.contiguous_data()?;
-    let mut bytes = target.to_bytes()?;
-    let (numbers, block) = (rows.numbers.clone(), rows.block);
-    source.with_bytes(|source| {
-        guard::heavy("index_put", source.len() / dtype.size(), || {
-            index::put(&mut bytes, &numbers, source, block, dtype, update)
-        })
-    })???;
-    Tensor::from_bytes(Bytes::from_bytes_vec(bytes), &x.shape(), dtype)?.moved(device)
+    let target = x.moved(Device::Cpu)?.copied()?;
+    put_cpu(&target, rows, &values.moved(Device::Cpu)?, update)?;
+    target.moved(device)
+}
+
+/// Writes to the rows, known to be in range, of a row-major CPU tensor.
+fn put_cpu(target: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Result<()> {
+    let (dtype, values) = (target.dtype(), values.contiguous_data()?);
+    let (to, from) = (Memory::first(target)?, Memory::first(&values)?);
+    // SAFETY: there is one value for each place, the numbers are in range, and the two tensors are apart.
+    guard::heavy("index_put", values.numel(), || unsafe { index::put(to, rows.places(), from, dtype, update) })?
+}
+
+/// As `put`, but written to `x` itself, where that needs neither a history nor a copy; else false, and nothing is done.
+/// The caller has asked `inplace::check`.
+pub fn put_here(x: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Result<bool> {
+    let apart = |storage: &Tensor| storage.core().storage.address() != x.core().storage.address();
+    let plain = x.device().is_cpu() && x.is_contiguous() && values.dtype() == x.dtype() && apart(values);
+    if !plain || inplace::is_recorded(x, values) || values.numel() != rows.count() * rows.block {
+        return Ok(false);
+    }
+    rows.check()?;
+    if values.numel() > 0 && x.numel() > 0 {
+        put_cpu(x, rows, values, update)?;
+    }
+    x.core().storage.bump();
+    Ok(true)
 }
 
 fn put_device(x: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Result<Tensor> {
@@ -231,15 +370,16 @@ fn put_device(x: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Resul
     let (mut rows, mut values) = (rows.clone(), values.contiguous_data()?);
     if update == Update::Assign {
         // A GPU writes in any order, so of several values for one place only the last is sent.
-        let last = last_writers(&rows.numbers);
-        if last.len() < rows.numbers.len() {
+        let numbers = rows.numbers()?;
+        let last = last_writers(&numbers);
+        if last.len() < numbers.len() {
             values = take_raw(&values, &Rows::new(last.clone(), block), &[last.len(), block])?;
-            let kept = last.iter().filter_map(|&at| rows.numbers.get(at as usize).copied()).collect();
+            let kept = last.iter().filter_map(|&at| numbers.get(at as usize).copied()).collect();
             rows = Rows::new(kept, block);
         }
     }
-    let (kind, count, length) = (dtype.kind(), x.numel() / block.max(1), rows.numbers.len());
-    let numbers = device_numbers(&rows.numbers, device)?;
+    let (kind, count, length) = (dtype.kind(), x.numel() / block.max(1), rows.count());
+    let numbers = device_numbers(&rows.numbers()?, device)?;
     let (target, source) = (x.prim()?, values.prim()?);
     let store = device_view::bool_store(device)?;
     let value = guard::run("index_put", move || {

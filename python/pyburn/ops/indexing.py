@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from pyburn._core import Tensor, int64, is_grad_enabled
-from pyburn.ops._methods import check_out, write_apart, write_out
+from pyburn.ops._methods import check_out, inplace, write_apart, write_out
 
 __all__ = [
     "argwhere",
@@ -45,22 +45,19 @@ METHODS = (
     "nonzero",
     "nonzero_static",
     "scatter",
+    "scatter_",
     "select_scatter",
     "slice_scatter",
     "take_along_dim",
     "__contains__",
 )
 INPLACE = (
-    "index_add",
-    "index_copy",
     "index_fill",
     "index_put",
     "index_reduce",
     "masked_fill",
     "masked_scatter",
     "put",
-    "scatter",
-    "scatter_add",
     "scatter_reduce",
 )
 
@@ -124,6 +121,25 @@ def scatter(
     values = given if isinstance(given, Tensor) else input.new_full(tuple(index.shape), given)
     folded = input.scatter_reduce(dim, index, values, "sum" if reduce == "add" else "prod")
     return write_apart(out, folded, index, given)
+
+
+_scatter_reduced = inplace("scatter", scatter)
+
+
+def scatter_(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | Number | None = None,
+    *,
+    value: Number | None = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """In-place form of :func:`pyburn.scatter`: writes the result into this tensor and returns it."""
+    given = src if src is not None else value
+    if reduce is not None or given is None:
+        return _scatter_reduced(self, dim, index, src, value=value, reduce=reduce)
+    return self._scatter_(dim, index, given)
 
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -1,8 +1,7 @@
 //! Index tensors and masks: which rows they name, and reading and writing those.
 
-use std::sync::Arc;
-
 use super::basic::Indices;
+use crate::autograd::inplace;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::index::Update;
@@ -99,7 +98,7 @@ pub fn plan(x: &Tensor, indices: &Indices) -> Result<Plan> {
     Ok(Plan {
         strides,
         order: (!ordered).then_some(order),
-        rows: Rows { numbers: Arc::from(numbers), block: after.iter().product() },
+        rows: Rows::new(numbers, after.iter().product()),
         shape: before.into_iter().chain(common).chain(after).collect(),
     })
 }
@@ -173,29 +172,53 @@ pub fn index(x: &Tensor, indices: &Indices) -> Result<Tensor> {
 
 /// `x` with `values` put at the indices, added there when `accumulate`.
 pub fn index_put(x: &Tensor, indices: &Indices, values: &Tensor, accumulate: bool) -> Result<Tensor> {
-    if values.dtype() != x.dtype() {
-        return error::dtype(format!(
-            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the \
-             source.",
-            x.dtype().name(),
-            values.dtype().name()
-        ));
+    need_same(x, values)?;
+    let plan = plan(x, &expand_masks(x, indices)?)?;
+    let values = spread(x, &plan, values)?;
+    put_planned(x, indices, &plan, &values, accumulate)
+}
+
+/// Writes `values` to the indices of `x` itself, as `x[indices] = values` does; the caller has asked `inplace::check`.
+pub fn index_put_here(x: &Tensor, indices: &Indices, values: &Tensor) -> Result<()> {
+    let plan = plan(x, &expand_masks(x, indices)?)?;
+    let values = super::without_leading_ones(values, plan.shape.len())?;
+    need_same(x, &values)?;
+    let values = spread(x, &plan, &values)?;
+    if plan.order.is_none() && rows::put_here(x, &plan.rows, &values, Update::Assign)? {
+        return Ok(());
     }
-    let expanded = expand_masks(x, indices)?;
-    let plan = plan(x, &expanded)?;
+    inplace::assign("index_put_", x, &put_planned(x, indices, &plan, &values, false)?)
+}
+
+fn need_same(x: &Tensor, values: &Tensor) -> Result<()> {
+    if values.dtype() == x.dtype() {
+        return Ok(());
+    }
+    error::dtype(format!(
+        "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+        x.dtype().name(),
+        values.dtype().name()
+    ))
+}
+
+/// The values as the plan's places take them.
+fn spread(x: &Tensor, plan: &Plan, values: &Tensor) -> Result<Tensor> {
     let values = creation::to_device(values, x.device())?;
-    let values = movement::expand(&values, &plan.shape).or_else(|_| {
+    movement::expand(&values, &plan.shape).or_else(|_| {
         error::shape(format!(
             "shape mismatch: value tensor of shape {:?} cannot be broadcast to indexing result of shape {:?}",
             values.shape().as_slice(),
             plan.shape.as_slice()
         ))
-    })?;
+    })
+}
+
+fn put_planned(x: &Tensor, indices: &Indices, plan: &Plan, values: &Tensor, accumulate: bool) -> Result<Tensor> {
     let update = if accumulate { Update::Add } else { Update::Assign };
     let source = arranged(x, plan.order.as_ref())?;
-    let out = rows::put("IndexPutBackward0", &source, &plan.rows, &values, update, &kept(indices))?;
-    match plan.order {
+    let out = rows::put("IndexPutBackward0", &source, &plan.rows, values, update, &kept(indices))?;
+    match &plan.order {
         None => Ok(out),
-        Some(order) => movement::permute(&out, &inverse(&order)),
+        Some(order) => movement::permute(&out, &inverse(order)),
     }
 }

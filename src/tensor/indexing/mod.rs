@@ -15,7 +15,7 @@ use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::ops::operand::{Operand, Scalar};
 use crate::ops::{creation, movement};
-use advanced::{expand_masks, plan};
+use advanced::index_put_here;
 pub use advanced::{index, index_put};
 pub use basic::Indices;
 use basic::{apply, is_mask};
@@ -79,10 +79,8 @@ fn set(x: &Tensor, items: Vec<Item>, in_tuple: bool, value: Operand) -> Result<(
     for other in indices.iter().flatten().chain([&value]) {
         inplace::check_apart("index_put_", &view, other, true)?;
     }
-    inplace::update("index_put_", &view, |x| {
-        let rank = plan(x, &expand_masks(x, &indices)?)?.shape.len();
-        index_put(x, &indices, &without_leading_ones(&value, rank)?, false)
-    })
+    inplace::check("index_put_", &view)?;
+    index_put_here(&view, &indices, &value)
 }
 
 /// `indices` of `index_put`: tensors, or None for a dimension kept whole.
