@@ -144,6 +144,62 @@ def test_fid_beside_torchmetrics():
     agree(own.compute(), judge.compute().item(), 1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:.*'(pretrained|weights)' .*:UserWarning")  # what lpips asks of torchvision
+def test_lpips_beside_its_authors_own():
+    """Their linear layers and a random AlexNet, which both ask for the maps."""
+    import lpips as original
+
+    torch.manual_seed(0)
+    theirs = original.LPIPS(net="alex", pnet_rand=True, verbose=False)
+    layers = [layer.model[-1].weight.detach().flatten().numpy() for layer in theirs.lins]
+    output, target = (torch.rand(5, 3, 64, 64) * 2 - 1 for _ in range(2))
+
+    def network(images):
+        with torch.no_grad():
+            return [ours(maps.numpy()) for maps in theirs.net(theirs.scaling_layer(torch.tensor(images.numpy())))]
+
+    made = metrics.LPIPS(network, weights=[pyburn.tensor(layer) for layer in layers])
+    for part in (slice(0, 2), slice(2, 5)):
+        made.update(ours(output[part].numpy()), ours(target[part].numpy()))
+    expected = theirs(output, target).mean().item()
+    assert expected > 1e-4  # a random network sees differences too
+    agree(made.compute(), expected, 1e-4)
+
+
+def test_dists_beside_piq():
+    """Random weights and a random network, which both ask for the maps; as in the paper the first map is the image."""
+    import piq
+    from piq.perceptual import ContentLoss
+
+    torch.manual_seed(0)
+    channels = [3, 8, 12]
+    body = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.AvgPool2d(2), torch.nn.Conv2d(8, 12, 3), torch.nn.ReLU()
+    )
+    weights = torch.rand(2, sum(channels))
+    weights = weights / weights.sum()
+
+    class Shared(piq.DISTS):
+        def __init__(self):  # its own would download the published weights
+            parts = [part.reshape(1, -1, 1, 1) for row in weights for part in row.split(channels)]
+            ContentLoss.__init__(
+                self, body, ["1", "4"], parts, mean=[0.0] * 3, std=[1.0] * 3, allow_layers_weights_mismatch=True
+            )
+
+    theirs = Shared()
+    output, target = (torch.rand(5, 3, 24, 20) for _ in range(2))
+
+    def network(images):
+        with torch.no_grad():
+            return [ours(maps.numpy()) for maps in theirs.get_features(torch.tensor(images.numpy()))]
+
+    alpha, beta = ([pyburn.tensor(part.numpy()) for part in row.split(channels)] for row in weights)
+    made = metrics.DISTS(network, alpha, beta)
+    for part in (slice(0, 4), slice(4, 5)):
+        made.update(ours(output[part].numpy()), ours(target[part].numpy()))
+    agree(made.compute(), theirs(output, target).item(), 1e-4)
+
+
 def test_in_a_learner():
     """An autoencoder is judged by the features of a network that the user gives."""
     images = ours(pictures(samples=24)[0])
