@@ -1,12 +1,13 @@
 """Constants, and torch's switches for the whole process: each is kept and can be read back.
 
 The CPU of pyburn gives the same numbers on every run whatever these say, so the switches for deterministic work and
-for matrix precision change no result.
+for matrix precision change no result there.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, Literal
 
 from pyburn import _core
@@ -40,6 +41,7 @@ inf = math.inf
 nan = math.nan
 newaxis = None
 
+_EXPLORATIONS = "BURN_FUSION_MAX_EXPLORATIONS"  # of burn-fusion, which reads it once
 _DEBUG_MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
 _state: dict[str, Any] = {"deterministic": 0, "precision": "highest", "interop": 1, "warn_always": False}
@@ -47,6 +49,10 @@ _state: dict[str, Any] = {"deterministic": 0, "precision": "highest", "interop":
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Nothing; the wish is kept, and the CPU gives the same numbers on every run anyway.
+
+    On a GPU burn merges neighbouring operations, which ones depends on what the process has done before, and merged ones
+    round differently in the last digit. Asked for before the first tensor on a GPU, True turns that off for
+    good: a run then has the same numbers in every process, at the cost of speed.
 
     Example:
         >>> import pyburn
@@ -56,6 +62,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         >>> pyburn.use_deterministic_algorithms(False)
     """
     _state["deterministic"] = 0 if not mode else 1 if warn_only else 2
+    if mode and _EXPLORATIONS not in os.environ:
+        os.environ[_EXPLORATIONS], _state["unmerged"] = "0", True
+    elif not mode and _state.pop("unmerged", False):
+        os.environ.pop(_EXPLORATIONS, None)
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -81,6 +81,7 @@ def loader(workers: int) -> Any:
 
 if __name__ == "__main__":
     place, device, workers, *moments = sys.argv[1:]
+    pyburn.use_deterministic_algorithms(True)  # on a GPU, operations are merged by what the process did before
     run = learner(
         place,
         device=device,
