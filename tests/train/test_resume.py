@@ -1,10 +1,14 @@
 """A run that was killed or interrupted goes on with the losses that it would have had."""
 
 import contextlib
+import fcntl
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from random import Random
 
@@ -219,3 +223,50 @@ def test_weights_are_no_checkpoint(tmp_path):
     pyburn.save(runs.model().state_dict(), tmp_path / "weights.pt")
     with pytest.raises(ValueError, match="no checkpoint of a Learner"):
         runs.fit(runs.learner(tmp_path), resume=Path(tmp_path / "weights.pt"))
+
+
+SLOW = """
+import pyburn
+from pyburn import nn, train
+
+class Slow(nn.Linear):
+    def forward(self, x):
+        print("in the batch", flush=True)
+        for _ in range(10**7):
+            super().forward(x)
+        print("out of the batch", flush=True)
+        return super().forward(x)
+
+learner = train.Learner(Slow(3, 1), nn.MSELoss(), "sgd", lr=0.1, folder=False, renderer=None)
+learner.fit((pyburn.ones(4, 3), pyburn.ones(4, 1)), epochs=1)
+"""
+
+
+def test_ctrl_c_twice_in_a_terminal():
+    """As a person does it: the keys go through a terminal to a process that is amid a batch of minutes."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        for awaited in (b"in the batch", b"Stopping after this batch; press Ctrl-C again to stop at once."):
+            while awaited not in seen:
+                seen += os.read(ours, 4096)
+            os.write(ours, b"\x03")
+        with contextlib.suppress(OSError):  # the end of a terminal whose process is gone
+            while part := os.read(ours, 4096):
+                seen += part
+        assert process.wait() == -signal.SIGINT
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    assert b"KeyboardInterrupt" in seen
+    assert b"out of the batch" not in seen

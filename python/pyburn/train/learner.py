@@ -24,6 +24,7 @@ from pyburn.train.events import Callback, Events, SkipBatch, StopEpoch, StopFit
 from pyburn.train.folder import RunFolder
 from pyburn.train.gradients import Gradients
 from pyburn.train.interrupt import Interrupts
+from pyburn.train.logged import Logged
 from pyburn.train.metrics import Batch, Loss, Metric, metric
 from pyburn.train.nonfinite import NonFiniteLoss, explain
 from pyburn.train.renderers import default_renderer
@@ -46,7 +47,8 @@ class Learner:
 
     Args:
         model: The module to train. Where it has `training_step(batch)` or `validation_step(batch)`, these give the loss
-            (or a dictionary with "loss", and "output" and "target" for the metrics) and `loss` is not needed.
+            (or a dictionary with "loss", and "output" and "target" for the metrics) and `loss` is not needed; what
+            they `self.log(name, value)` stands in the epoch's line.
         loss: Any `loss(output, target)`.
         optimizer: An optimizer, a function that makes one from the weights, or a name such as "adamw". Without it, what
             the model's own `configure_optimizers()` gives in one of Lightning's forms, else "adamw".
@@ -125,6 +127,7 @@ class Learner:
         for each in self.metrics:
             each.prepare(loss)
         self.trackers: dict[str, list[Metric]] = {}
+        self.logged: dict[str, Logged] = {}
         self.events = Events()
         self.history: list[dict[str, Any]] = []
         self.epoch = self.finished = self.last_epoch = self.step = self.batches_done = 0
@@ -144,6 +147,7 @@ class Learner:
         self.epoch_randomness: dict[str, Any] | None = None
         self.next_randomness: dict[str, Any] | None = None
         self.next_trackers: list[dict[str, Any]] | None = None
+        self.next_logged: dict[str, Any] | None = None
         self.folder = None if folder is False else RunFolder(None if folder is True else folder)
         self.board = building.board() if dashboard else None
         renderer = self.board or renderer
@@ -242,6 +246,7 @@ class Learner:
             line: dict[str, Any] = {"epoch": self.epoch, "step": self.step, "lr": self.learning_rate}
             for split, trackers in self.trackers.items():
                 line.update({f"{split}_{name}": value for name, value in values_of(trackers).items()})
+                line.update(self.logged[split].values())
             line["seconds"] = time.perf_counter() - began
             self.history.append(line)
             self.schedule.after_epoch(line)
@@ -271,6 +276,9 @@ class Learner:
             for tracker, state in zip(self.trackers["train"], self.next_trackers, strict=True):
                 tracker.load_state_dict(state)
             self.next_trackers = None
+        if self.next_logged is not None:
+            self.logged["train"].load_state_dict(self.next_logged)
+            self.next_logged = None
         try:
             for data in self._unseen():
                 self.batches_done += 1
@@ -362,7 +370,7 @@ class Learner:
             pass
         self.next_randomness = None
         self.events.fire("after_validate", self)
-        values = values_of(self.trackers[split])
+        values = values_of(self.trackers[split]) | self.logged[split].values()
         self.split, self.training, self.batch = before
         return values
 
@@ -381,6 +389,7 @@ class Learner:
         self.trackers[split] = self._twins[split]
         for tracker in self.trackers[split]:
             tracker.reset()
+        self.logged.setdefault(split, Logged()).reset()
         if training:
             self.model.train()
 
@@ -423,7 +432,10 @@ class Learner:
 
     def _by_method(self, step: Callable[..., Any], batch: Batch) -> None:
         """Nothing; the module's own step has filled the batch."""
-        result = step(self.data, batch.index)
+        with self.logged[self.split].given_to(self.model, batch.size):
+            result = step(self.data, batch.index)
+        if result is None and not self.training:  # a step that only logs: there is no loss to be had
+            self.trackers[self.split] = [each for each in self.trackers[self.split] if type(each) is not Loss]
         if isinstance(result, Mapping):
             batch.loss, batch.output = result.get("loss"), result.get("output")
             batch.target = result.get("target", batch.target)

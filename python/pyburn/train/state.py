@@ -31,6 +31,7 @@ def state_of(learner: Learner) -> dict[str, Any]:
         "schedule": learner.schedule.state_dict(),
         "scaler": learner.gradients.state_dict(),
         "metrics": [each.state_dict() for each in learner.trackers["train"]] if within else None,
+        "logged": learner.logged["train"].state_dict() if within else None,
         "callbacks": [[type(each).__name__, each.state_dict()] for each in learner.events.callbacks],
         "history": learner.history,
         "randomness": randomness.packed(learner.next_randomness or randomness.capture(learner.train_data)),
@@ -54,6 +55,7 @@ def restore(learner: Learner, state: dict[str, Any]) -> None:
     learner.history = state["history"]
     learner.batches_done = learner.skip = state["batch"]
     learner.next_trackers = state["metrics"]
+    learner.next_logged = state.get("logged")
     for callback, (name, saved) in zip(learner.events.callbacks, state["callbacks"], strict=False):
         if type(callback).__name__ == name:
             callback.load_state_dict(saved)
