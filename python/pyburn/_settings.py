@@ -50,9 +50,9 @@ _state: dict[str, Any] = {"deterministic": 0, "precision": "highest", "interop":
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Nothing; the wish is kept, and the CPU gives the same numbers on every run anyway.
 
-    On a GPU burn merges neighbouring operations, which ones depends on what the process has done before, and merged ones
-    round differently in the last digit. Asked for before the first tensor on a GPU, True turns that off for
-    good: a run then has the same numbers in every process, at the cost of speed.
+    On a GPU burn merges neighbouring operations; which ones depends on what the process did before, and merged ones
+    round differently in the last digit. Asked for before the first tensor on a GPU, True turns that off for good: a run
+    then has the same numbers in every process, at the cost of speed.
 
     Example:
         >>> import pyburn
