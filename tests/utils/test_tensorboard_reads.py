@@ -7,12 +7,14 @@ import pyburn
 import pytest
 import torch
 import torch.utils.tensorboard
+from google.protobuf import text_format
 from PIL import Image
 from pyburn import nn, train
 from pyburn.utils.tensorboard import SummaryWriter
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.plugins.hparams import plugin_data_pb2
+from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from train import runs
 
 EVERYTHING = dict.fromkeys(("scalars", "histograms", "images", "tensors", "compressedHistograms"), 0)
@@ -168,3 +170,52 @@ def test_runs_of_a_learner(tmp_path):
         assert np.allclose([point.value for point in points], [line[name] for line in again.history])
     assert found.Scalars("lr")[0].value == pytest.approx(0.01)
     assert b"width" in found.Tensors("config/text_summary")[0].tensor_proto.string_val[0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("thresholds", [127, 10, 500])
+def test_curves_of_precision(pair, weighted, thresholds):
+    rng = np.random.default_rng(0)
+    labels, chances = rng.integers(0, 2, 300), rng.random(300)
+    chances[:2] = 0.0, 1.0
+    weights = rng.random(300) if weighted else None
+
+    def calls(writer, lib):
+        options = {"global_step": 3, "num_thresholds": thresholds, "weights": weights, "walltime": 9.0}
+        writer.add_pr_curve("p/r", lib.tensor(labels), lib.tensor(chances), **options)
+        rows = [[4, 2], [3, 1], [0, 2], [0, 2], [4 / 7, 2 / 3], [1.0, 0.5]]
+        writer.add_pr_curve_raw("raw", *[lib.tensor(row) for row in rows], num_thresholds=2)
+
+    ours, theirs = pair(calls)
+    assert ours.Tags()["tensors"] == theirs.Tags()["tensors"] == ["p/r", "raw"]
+    for tag in ("p/r", "raw"):
+        (mine,), (other,) = ours.Tensors(tag), theirs.Tensors(tag)
+        assert mine.step == other.step
+        assert mine.tensor_proto.tensor_shape == other.tensor_proto.tensor_shape
+        np.testing.assert_allclose(mine.tensor_proto.float_val, other.tensor_proto.float_val, rtol=1e-6, atol=1e-7)
+        assert ours.SummaryMetadata(tag) == theirs.SummaryMetadata(tag)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_embeddings(tmp_path, channels):
+    rng = np.random.default_rng(0)
+    points, images = rng.random((5, 4), np.float32), rng.random((5, channels, 6, 6), np.float32)
+    for name, library, writer in (
+        ("ours", pyburn, SummaryWriter),
+        ("theirs", torch, torch.utils.tensorboard.SummaryWriter),
+    ):
+        with writer(str(tmp_path / name)) as made:
+            made.add_embedding(library.tensor(points), list("abcde"), library.tensor(images), 7, "a/b")
+            table = [[letter, number] for number, letter in enumerate("abcde")]
+            made.add_embedding(library.tensor(points), table, metadata_header=["letter", "number"])
+    configs = [(tmp_path / name / "projector_config.pbtxt").read_text() for name in ("ours", "theirs")]
+    assert text_format.Parse(configs[0], ProjectorConfig()) == text_format.Parse(configs[1], ProjectorConfig())
+    for entry in text_format.Parse(configs[0], ProjectorConfig()).embeddings:
+        ours, theirs = (np.loadtxt(tmp_path / name / entry.tensor_path) for name in ("ours", "theirs"))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+        tables = [(tmp_path / name / entry.metadata_path).read_text() for name in ("ours", "theirs")]
+        assert tables[0] == tables[1]
+    sprites = [np.asarray(Image.open(tmp_path / name / "00007/a%2fb/sprite.png")) for name in ("ours", "theirs")]
+    np.testing.assert_array_equal(*sprites)
+    with SummaryWriter(str(tmp_path)) as writer, pytest.raises(AssertionError, match="4 labels, but 5 data points"):
+        writer.add_embedding(pyburn.tensor(points), list("abcd"))

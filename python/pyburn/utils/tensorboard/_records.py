@@ -123,6 +123,14 @@ def tensor_text_value(tag: str, text: str) -> bytes:
     return _text(1, tag) + _bytes(8, _number(1, 7) + shape + _bytes(8, text.encode())) + _plugin("text")
 
 
+def curve_value(tag: str, num_thresholds: int, rows: Sequence[Sequence[float]]) -> bytes:
+    """A Summary.Value of a curve of precision over recall, which TensorBoard keeps as a tensor of six rows."""
+    sizes = b"".join(_bytes(2, _number(1, size)) for size in (len(rows), len(rows[0])))
+    flat = [value for row in rows for value in row]
+    tensor = _number(1, 1) + _bytes(2, sizes) + _bytes(5, struct.pack(f"<{len(flat)}f", *flat))
+    return _text(1, tag) + _bytes(8, tensor) + _plugin("pr_curves", _number(2, num_thresholds))
+
+
 def graph(nodes: Sequence[tuple[str, str, Sequence[str], Sequence[tuple[int, ...]]]]) -> bytes:
     """A GraphDef of nodes: the name, the kind, the names of the nodes before it, and the shapes that it gives."""
     parts = []

@@ -14,7 +14,7 @@ from typing import Any
 
 from pyburn import _core, ops
 from pyburn._core import Tensor
-from pyburn.utils.tensorboard import _images, _records
+from pyburn.utils.tensorboard import _images, _projector, _records
 
 __all__ = ["FileWriter", "SummaryWriter"]
 
@@ -131,6 +131,7 @@ class SummaryWriter:
         self.file_writer: FileWriter | None = None
         self.all_writers: dict[str, FileWriter] = {}
         self._limits = _images.default_limits()
+        self._projector: _projector.Projector | None = None
         self._get_file_writer()
 
     def _get_file_writer(self) -> FileWriter:
@@ -284,13 +285,71 @@ class SummaryWriter:
             print(drawn)
         self._get_file_writer().add_graph(_records.graph(_graph_nodes(drawn)))
 
-    def add_embedding(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: raises.
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: Any = None,
+        tag: str = "default",
+        metadata_header: Any = None,
+    ) -> None:
+        """Nothing; the projector shows the rows of `mat` as points.
 
-        Raises:
-            NotImplementedError: Always.
+        Args:
+            mat: The points, of shape (N, D).
+            metadata: A label for each point, or with `metadata_header` a list of labels.
+            label_img: A picture for each point, of shape (N, C, H, W).
+            global_step: The step of the run.
+            tag: The name of this set of points.
+            metadata_header: The names of the columns of labels.
         """
-        raise NotImplementedError("add_embedding: pyburn does not write the projector's files; use add_histogram.")
+        if self._projector is None:
+            self._projector = _projector.Projector(self.log_dir)
+        self._projector.add(mat, metadata, label_img, global_step, tag, metadata_header)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Nothing; the curve of precision over recall of these predictions is shown under `tag`.
+
+        Args:
+            tag: The name of the curve.
+            labels: What is true, 0 or 1.
+            predictions: How likely each was found to be, from 0 to 1.
+            global_step: The step of the run.
+            num_thresholds: How many points the curve has, at most 127.
+            weights: How much each counts.
+            walltime: The time of the event.
+        """
+        value = _records.curve_value(tag, *_projector.curve(labels, predictions, num_thresholds, weights))
+        self._get_file_writer().add([value], _step(global_step), walltime)
+
+    def add_pr_curve_raw(
+        self,
+        tag: str,
+        true_positive_counts: Any,
+        false_positive_counts: Any,
+        true_negative_counts: Any,
+        false_negative_counts: Any,
+        precision: Any,
+        recall: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Nothing; the curve of precision over recall with these numbers at its thresholds is shown under `tag`."""
+        counts = (true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts)
+        rows = _projector.raw_curve((*counts, precision, recall), num_thresholds)
+        self._get_file_writer().add([_records.curve_value(tag, *rows)], _step(global_step), walltime)
 
     def flush(self) -> None:
         """Nothing; all values are on disk."""
