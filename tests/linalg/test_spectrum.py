@@ -191,3 +191,10 @@ def test_residuals_of_lstsq_have_second_derivatives() -> None:
         return pyburn.linalg.lstsq(a, b, driver="gels")[1]
 
     assert gradcheck(residuals, (a, b)) and gradgradcheck(residuals, (a, b))
+
+
+@pytest.mark.parametrize("name", ["svd_lowrank", "pca_lowrank"])
+def test_refinements_without_end_are_refused(name):
+    matrix = pyburn.eye(4)
+    with pytest.raises(ValueError, match="at most 1048576, got 1099511627776; 2 to 10 do"):
+        getattr(pyburn, name)(matrix, 2, niter=2**40)

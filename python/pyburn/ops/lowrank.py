@@ -10,9 +10,14 @@ from pyburn.ops.random import randn
 
 __all__ = ["pca_lowrank", "svd_lowrank"]
 
+# Refinements beyond which a call is a mistake: a few are enough for any spectrum, and a billion never end.
+MOST = 1 << 20
+
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Orthonormal columns that nearly span what A's greatest singular values do."""
+    if niter > MOST:
+        raise ValueError(f"niter refines the subspace so many times: expected at most {MOST}, got {niter}; 2 to 10 do.")
     start = randn(A.shape[-1], q, dtype=A.dtype, device=A.device)
     basis = qr(A @ start)[0]
     for _ in range(niter):
