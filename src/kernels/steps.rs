@@ -28,40 +28,57 @@ struct Sweep<'a, T, R, const K: usize> {
     negate: bool,
 }
 
+impl<T: Real, R: Rule<T, K>, const K: usize> Sweep<'_, T, R, K> {
+    /// Steps of `count` elements, at most `BLOCK`; inlined with a constant count, whose copies are a few vectors each.
+    ///
+    /// # Safety
+    /// `start + count` is within the length for which `step` vouches.
+    #[inline(always)]
+    unsafe fn block(&self, start: usize, count: usize) {
+        let zero = T::of(0.0);
+        let (mut values, mut grads, mut states) = ([zero; BLOCK], [zero; BLOCK], [[zero; BLOCK]; K]);
+        // SAFETY: the caller's.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.places.value.add(start), values.as_mut_ptr(), count);
+            std::ptr::copy_nonoverlapping(self.places.grad.add(start), grads.as_mut_ptr(), count);
+            for (state, from) in states.iter_mut().zip(self.places.state) {
+                std::ptr::copy_nonoverlapping(from.add(start), state.as_mut_ptr(), count);
+            }
+        }
+        for k in 0..BLOCK {
+            let mut state = [zero; K];
+            for (slot, states) in state.iter_mut().zip(&states) {
+                *slot = states[k];
+            }
+            let grad = if self.negate { -grads[k] } else { grads[k] };
+            let (value, state) = self.rule.at(values[k], grad, state);
+            values[k] = value;
+            for (states, value) in states.iter_mut().zip(state) {
+                states[k] = value;
+            }
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            std::ptr::copy_nonoverlapping(values.as_ptr(), self.places.value.add(start), count);
+            for (state, to) in states.iter().zip(self.places.state) {
+                std::ptr::copy_nonoverlapping(state.as_ptr(), to.add(start), count);
+            }
+        }
+    }
+}
+
 impl<T: Real, R: Rule<T, K>, const K: usize> Task for Sweep<'_, T, R, K> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let zero = T::of(0.0);
-        let (mut values, mut grads, mut states) = ([zero; BLOCK], [zero; BLOCK], [[zero; BLOCK]; K]);
-        for start in (0..self.places.length).step_by(BLOCK) {
-            let count = BLOCK.min(self.places.length - start);
-            // SAFETY: `start + count` is within the length for which `step` vouches.
-            unsafe {
-                std::ptr::copy_nonoverlapping(self.places.value.add(start), values.as_mut_ptr(), count);
-                std::ptr::copy_nonoverlapping(self.places.grad.add(start), grads.as_mut_ptr(), count);
-                for (state, from) in states.iter_mut().zip(self.places.state) {
-                    std::ptr::copy_nonoverlapping(from.add(start), state.as_mut_ptr(), count);
-                }
-            }
-            for k in 0..BLOCK {
-                let mut state = [zero; K];
-                for (slot, states) in state.iter_mut().zip(&states) {
-                    *slot = states[k];
-                }
-                let grad = if self.negate { -grads[k] } else { grads[k] };
-                let (value, state) = self.rule.at(values[k], grad, state);
-                values[k] = value;
-                for (states, value) in states.iter_mut().zip(state) {
-                    states[k] = value;
-                }
-            }
-            // SAFETY: as above.
-            unsafe {
-                std::ptr::copy_nonoverlapping(values.as_ptr(), self.places.value.add(start), count);
-                for (state, to) in states.iter().zip(self.places.state) {
-                    std::ptr::copy_nonoverlapping(state.as_ptr(), to.add(start), count);
-                }
-            }
+        let rest = self.places.length % BLOCK;
+        let whole = self.places.length - rest;
+        for start in (0..whole).step_by(BLOCK) {
+            // SAFETY: inside the length.
+            unsafe { self.block(start, BLOCK) };
+        }
+        if rest > 0 {
+            // SAFETY: inside the length.
+            unsafe { self.block(whole, rest) };
         }
     }
 }

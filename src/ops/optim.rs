@@ -14,7 +14,7 @@ use crate::kernels::steps::{Adagrad, Adam, Lion, Momentum, Places, Rmsprop, Rule
 use crate::tensor::Tensor;
 
 /// Elements that one task takes.
-const TASK: usize = 1 << 14;
+const TASK: usize = 1 << 16;
 
 /// Whether tensors lie alike in CPU memory without gaps, each in its own, so that a step is one pass over all.
 #[pyfunction]
