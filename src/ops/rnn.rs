@@ -6,8 +6,10 @@ use pyo3::types::PyModule;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
+use crate::kernels::gru::{Gru, GruGrads, gru, gru_back};
+use crate::kernels::lstm::{Lstm, LstmGrads, lstm, lstm_back};
 use crate::kernels::memory::Elements;
-use crate::kernels::recurrent::{self, Gru, GruGrads, Lstm, LstmGrads, Sizes};
+use crate::kernels::recurrent::Sizes;
 use crate::tensor::Tensor;
 
 /// The sizes of a run over `given` (steps times batch, gates times hidden) with the first state (batch, hidden).
@@ -35,17 +37,29 @@ fn fresh(tensor: &Tensor, numel: usize) -> Result<(Tensor, Elements)> {
     Ok((copy, elements))
 }
 
-fn empty(shape: &[usize]) -> Result<(Tensor, Elements)> {
-    let (out, _) = Tensor::uninit_with_pointer(shape, DType::F32)?;
+/// Memory for `width` values of each sequence at each time.
+fn empty(sizes: Sizes, width: usize) -> Result<(Tensor, Elements)> {
+    let (out, _) = Tensor::uninit_with_pointer(&[sizes.steps * sizes.batch, width], DType::F32)?;
     let elements = Elements::of(&out)?;
     Ok((out, elements))
 }
 
+/// As `empty`, or nothing, for what only the way back needs.
+fn kept(keep: bool, sizes: Sizes, width: usize) -> Result<(Tensor, Option<Elements>)> {
+    let (out, elements) = empty(if keep { sizes } else { Sizes { steps: 0, ..sizes } }, width)?;
+    Ok((out, keep.then_some(elements)))
+}
+
+fn start(elements: &Elements) -> *mut f32 {
+    elements.at(elements.geometry.offset)
+}
+
+/// Elements touched, counting the multiplications of the state's projection as torch's threads would share them.
 fn work(sizes: Sizes, gates: usize) -> usize {
     sizes.steps * sizes.batch * sizes.hidden * gates * 4
 }
 
-/// The outputs, cells and opened gates of an LSTM.
+/// The outputs, cells and, where they are to be kept, opened gates of an LSTM.
 #[pyfunction]
 fn _lstm(
     given: Tensor,
@@ -53,82 +67,93 @@ fn _lstm(
     hidden: Tensor,
     cell: Tensor,
     reverse: bool,
+    keep: bool,
 ) -> Result<(Tensor, Tensor, Tensor)> {
     let sizes = sizes(&given, &hidden, 4, reverse)?;
     let state = sizes.batch * sizes.hidden;
-    let (gates, gates_at) = fresh(&given, sizes.steps * state * 4)?;
+    let given = opened(&given, sizes.steps * state * 4)?;
     let weight = opened(&weight, 4 * sizes.hidden * sizes.hidden)?;
     let first = (opened(&hidden, state)?, opened(&cell, state)?);
-    let (outputs, outputs_at) = empty(&[sizes.steps * sizes.batch, sizes.hidden])?;
-    let (cells, cells_at) = empty(&[sizes.steps * sizes.batch, sizes.hidden])?;
-    // SAFETY: all are contiguous float32, and what is written is fresh.
+    let (gates, gates_at) = kept(keep, sizes, 4 * sizes.hidden)?;
+    let (outputs, outputs_at) = empty(sizes, sizes.hidden)?;
+    let (cells, cells_at) = empty(sizes, sizes.hidden)?;
+    // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
     guard::heavy("lstm", work(sizes, 4), || unsafe {
-        recurrent::lstm(Lstm {
+        lstm(&Lstm {
             sizes,
-            gates: gates_at.slice_mut(),
+            given: given.slice(),
             weight: weight.slice(),
             first: [first.0.slice(), first.1.slice()],
-            cells: cells_at.slice_mut(),
-            outputs: outputs_at.slice_mut(),
+            gates: gates_at.as_ref().map(start),
+            cells: start(&cells_at),
+            outputs: start(&outputs_at),
         });
     })?;
     Ok((outputs, cells, gates))
 }
 
-/// The gradients of an LSTM's gates and of its first state.
+/// The gradients of an LSTM's projections and of its first state, from those of the outputs and of the last state.
 #[pyfunction]
 fn _lstm_back(
     gates: Tensor,
     weight: Tensor,
-    first_cell: Tensor,
+    cell: Tensor,
     cells: Tensor,
     grads: (Tensor, Tensor, Tensor),
     reverse: bool,
 ) -> Result<(Tensor, Tensor, Tensor)> {
-    let sizes = sizes(&gates, &first_cell, 4, reverse)?;
+    let sizes = sizes(&gates, &cell, 4, reverse)?;
     let (state, all) = (sizes.batch * sizes.hidden, sizes.steps * sizes.batch * sizes.hidden);
-    let (opened_gates, weight) = (opened(&gates, 4 * all)?, opened(&weight, 4 * sizes.hidden * sizes.hidden)?);
-    let (first_cell, cells) = (opened(&first_cell, state)?, opened(&cells, all)?);
+    let (gates, cells) = (opened(&gates, 4 * all)?, opened(&cells, all)?);
+    let (weight, first) = (opened(&weight, 4 * sizes.hidden * sizes.hidden)?, opened(&cell, state)?);
     let grad_outputs = opened(&grads.0, all)?;
     let (grad_hidden, hidden_at) = fresh(&grads.1, state)?;
     let (grad_cell, cell_at) = fresh(&grads.2, state)?;
-    let (out, out_at) = empty(&[sizes.steps * sizes.batch, 4 * sizes.hidden])?;
-    // SAFETY: all are contiguous float32, and what is written is fresh.
+    let (grad_gates, gates_at) = empty(sizes, 4 * sizes.hidden)?;
+    // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
     guard::heavy("lstm", work(sizes, 8), || unsafe {
-        recurrent::lstm_back(LstmGrads {
+        lstm_back(&LstmGrads {
             sizes,
-            gates: opened_gates.slice(),
+            gates: gates.slice(),
             weight: weight.slice(),
-            first_cell: first_cell.slice(),
+            first_cell: first.slice(),
             cells: cells.slice(),
             grad_outputs: grad_outputs.slice(),
-            grad_state: [hidden_at.slice_mut(), cell_at.slice_mut()],
-            grad_gates: out_at.slice_mut(),
+            grad_state: [start(&hidden_at), start(&cell_at)],
+            grad_gates: start(&gates_at),
         });
     })?;
-    Ok((out, grad_hidden, grad_cell))
+    Ok((grad_gates, grad_hidden, grad_cell))
 }
 
-/// The outputs, opened gates and own projections of a GRU; `own` holds the recurrent bias in each row.
+/// The outputs of a GRU and, where they are to be kept, its opened gates and its projections of the state for the new one.
 #[pyfunction]
-fn _gru(given: Tensor, own: Tensor, weight: Tensor, hidden: Tensor, reverse: bool) -> Result<(Tensor, Tensor, Tensor)> {
-    let sizes = sizes(&given, &hidden, 3, reverse)?;
-    let (state, all) = (sizes.batch * sizes.hidden, sizes.steps * sizes.batch * sizes.hidden);
-    let given = opened(&given, 3 * all)?;
-    let (own, own_at) = fresh(&own, 3 * all)?;
-    let (weight, first) = (opened(&weight, 3 * sizes.hidden * sizes.hidden)?, opened(&hidden, state)?);
-    let (outputs, outputs_at) = empty(&[sizes.steps * sizes.batch, sizes.hidden])?;
-    let (gates, gates_at) = empty(&[sizes.steps * sizes.batch, 3 * sizes.hidden])?;
-    // SAFETY: all are contiguous float32, and what is written is fresh.
+fn _gru(
+    given: Tensor,
+    bias: Option<Tensor>,
+    weight: Tensor,
+    first: Tensor,
+    reverse: bool,
+    keep: bool,
+) -> Result<(Tensor, Tensor, Tensor)> {
+    let sizes = sizes(&given, &first, 3, reverse)?;
+    let state = sizes.batch * sizes.hidden;
+    let given = opened(&given, sizes.steps * state * 3)?;
+    let bias = bias.map(|bias| opened(&bias, 3 * sizes.hidden)).transpose()?;
+    let (weight, first) = (opened(&weight, 3 * sizes.hidden * sizes.hidden)?, opened(&first, state)?);
+    let (gates, gates_at) = kept(keep, sizes, 3 * sizes.hidden)?;
+    let (own, own_at) = kept(keep, sizes, sizes.hidden)?;
+    let (outputs, outputs_at) = empty(sizes, sizes.hidden)?;
+    // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
     guard::heavy("gru", work(sizes, 3), || unsafe {
-        recurrent::gru(Gru {
+        gru(&Gru {
             sizes,
             given: given.slice(),
-            own: own_at.slice_mut(),
-            gates: gates_at.slice_mut(),
+            bias: bias.as_ref().map(|bias| bias.slice()),
             weight: weight.slice(),
             first: first.slice(),
-            outputs: outputs_at.slice_mut(),
+            kept: gates_at.as_ref().zip(own_at.as_ref()).map(|(gates, own)| [start(gates), start(own)]),
+            outputs: start(&outputs_at),
         });
     })?;
     Ok((outputs, gates, own))
@@ -147,25 +172,25 @@ fn _gru_back(
 ) -> Result<(Tensor, Tensor, Tensor)> {
     let sizes = sizes(&gates, &first, 3, reverse)?;
     let (state, all) = (sizes.batch * sizes.hidden, sizes.steps * sizes.batch * sizes.hidden);
-    let (opened_gates, own) = (opened(&gates, 3 * all)?, opened(&own, 3 * all)?);
+    let (gates, own) = (opened(&gates, 3 * all)?, opened(&own, all)?);
     let (weight, first) = (opened(&weight, 3 * sizes.hidden * sizes.hidden)?, opened(&first, state)?);
     let (outputs, grad_outputs) = (opened(&outputs, all)?, opened(&grads.0, all)?);
     let (grad_hidden, hidden_at) = fresh(&grads.1, state)?;
-    let (to_given, given_at) = empty(&[sizes.steps * sizes.batch, 3 * sizes.hidden])?;
-    let (to_own, own_at) = empty(&[sizes.steps * sizes.batch, 3 * sizes.hidden])?;
-    // SAFETY: all are contiguous float32, and what is written is fresh.
+    let (to_given, given_at) = empty(sizes, 3 * sizes.hidden)?;
+    let (to_own, own_at) = empty(sizes, 3 * sizes.hidden)?;
+    // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
     guard::heavy("gru", work(sizes, 6), || unsafe {
-        recurrent::gru_back(GruGrads {
+        gru_back(&GruGrads {
             sizes,
-            gates: opened_gates.slice(),
+            gates: gates.slice(),
             own: own.slice(),
             weight: weight.slice(),
             first: first.slice(),
             outputs: outputs.slice(),
             grad_outputs: grad_outputs.slice(),
-            grad_state: hidden_at.slice_mut(),
-            grad_given: given_at.slice_mut(),
-            grad_own: own_at.slice_mut(),
+            grad_state: start(&hidden_at),
+            grad_given: start(&given_at),
+            grad_own: start(&own_at),
         });
     })?;
     Ok((to_given, to_own, grad_hidden))

@@ -209,7 +209,7 @@ class _WholeLstm(Function):
 
     @staticmethod
     def forward(ctx: Any, reverse: bool, given: Tensor, weight: Tensor, *first: Tensor) -> tuple[Tensor, ...]:
-        outputs, cells, gates = _core._lstm(given, weight, first[0], first[1], reverse)
+        outputs, cells, gates = _core._lstm(given, weight, first[0], first[1], reverse, True)
         ctx.reverse = reverse
         ctx.save_for_backward(given, weight, *first, outputs, cells, gates)
         return outputs, *_last(reverse, first[0].shape[0], outputs, cells)
@@ -233,7 +233,7 @@ class _WholeGru(Function):
     def forward(
         ctx: Any, reverse: bool, given: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor
     ) -> tuple[Tensor, ...]:
-        outputs, gates, own = _core._gru(given, _own(given, bias), weight, first, reverse)
+        outputs, gates, own = _core._gru(given, bias, weight, first, reverse, True)
         ctx.reverse = reverse
         ctx.save_for_backward(given, weight, bias, first, outputs, gates, own)
         return outputs, *_last(reverse, first.shape[0], outputs)
@@ -250,11 +250,6 @@ class _WholeGru(Function):
         )
         to_bias = None if bias is None else to_own.sum(0)
         return None, to_given, to_own.t() @ _before(ctx.reverse, first, outputs), to_bias, to_first
-
-
-def _own(given: Tensor, bias: Tensor | None) -> Tensor:
-    """What the projections of the state are added to."""
-    return given.new_zeros(given.shape) if bias is None else bias.expand(given.shape)
 
 
 def _last(reverse: bool, batch: int, *states: Tensor) -> list[Tensor]:
@@ -283,12 +278,12 @@ def _run_whole(mode: str, reverse: bool, tensors: Sequence[Any]) -> tuple[Tensor
         if recorded:
             output, *last = _WholeLstm.apply(reverse, given, weight, *first)
             return output, tuple(last)
-        output, cells, _ = _core._lstm(given, weight, first[0], first[1], reverse)
+        output, cells, _ = _core._lstm(given, weight, first[0], first[1], reverse, False)
         return output, tuple(_last(reverse, first[0].shape[0], output, cells))
     if recorded:
         output, *last = _WholeGru.apply(reverse, given, weight, bias, *first)
         return output, tuple(last)
-    output = _core._gru(given, _own(given, bias), weight, first[0], reverse)[0]
+    output = _core._gru(given, bias, weight, first[0], reverse, False)[0]
     return output, tuple(_last(reverse, first[0].shape[0], output))
 
 
