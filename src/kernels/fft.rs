@@ -110,6 +110,9 @@ parts!(f32, f64);
 /// Elements that one task transforms at least.
 const TASK: usize = PARALLEL_ABOVE / 8;
 
+/// Lines that are brought together where they do not lie in memory as slices would: a cache line of their neighbours.
+const TOGETHER: usize = 16;
+
 /// How lines are transformed: whole, or (real numbers, even length) as half as many complex ones.
 struct Method<T: FftNum> {
     plan: Arc<dyn Fft<T>>,
@@ -121,7 +124,7 @@ impl<T: Part> Method<T> {
         let mut plans = T::planner().lock();
         let pairs = what.length.is_multiple_of(2);
         match (what.from, what.to) {
-            (Line::Real, Line::Half) if pairs => {
+            (Line::Real, _) if pairs => {
                 Self { plan: plans.get(what.length / 2, true), turns: Some(plans.turns(what.length)) }
             }
             (Line::Half, Line::Real) if pairs => {
@@ -131,39 +134,117 @@ impl<T: Part> Method<T> {
         }
     }
 
+    /// Transforms one line whose `given` elements lie side by side, as those of the result do.
+    ///
     /// # Safety
-    /// As `transform`, for the lines that start at `read` and `write`.
+    /// Both lines lie there; the result has the elements that its kind of line has.
     unsafe fn run(
         &self,
         what: Transform,
-        (from, read): (Place<'_>, usize),
-        (to, write): (Place<'_>, usize),
+        (from, given): (*const u8, usize),
+        to: *mut u8,
         [line, scratch]: [&mut [Complex<T>]; 2],
     ) {
         // SAFETY: the caller's.
         unsafe {
             match &self.turns {
                 Some(turns) if what.from == Line::Real => {
-                    load_pairs(what, from, read, line);
+                    // Two neighbours are one complex number's bytes: the even ones as real, the odd ones as imaginary parts.
+                    std::ptr::copy_nonoverlapping(from, line.as_mut_ptr().cast(), size_of_val(line));
                     self.plan.process_with_scratch(line, scratch);
-                    store_half(what, to, write, line, turns);
+                    store_half(what, to.cast(), line, turns);
                 }
                 Some(turns) => {
-                    load_half(what, from, read, line, turns);
+                    load_half(what, from.cast(), given, line, turns);
                     self.plan.process_with_scratch(line, scratch);
-                    store_pairs(what, to, write, line);
+                    let scale = T::of(what.scale);
+                    for (index, value) in line.iter().enumerate() {
+                        to.cast::<Complex<T>>().add(index).write_unaligned(*value * scale);
+                    }
                 }
-                None if what.from == Line::Complex && what.to == Line::Complex && adjacent::<T>(what, to, write) => {
+                None if what.from == Line::Complex
+                    && what.to == Line::Complex
+                    && to.cast::<Complex<T>>().is_aligned() =>
+                {
                     // In the result's own memory: nobody else has it yet.
-                    let line = std::slice::from_raw_parts_mut(to.memory.at::<Complex<T>>(write), what.length);
-                    load(what, from, read, line);
+                    let line = std::slice::from_raw_parts_mut(to.cast::<Complex<T>>(), what.length);
+                    load(what, from, given, line);
                     self.plan.process_with_scratch(line, scratch);
-                    scale_by(what.scale, line);
+                    if what.scale != 1.0 {
+                        let scale = T::of(what.scale);
+                        line.iter_mut().for_each(|value| *value = *value * scale);
+                    }
                 }
                 None => {
-                    load(what, from, read, line);
+                    load(what, from, given, line);
                     self.plan.process_with_scratch(line, scratch);
-                    store(what, to, write, line);
+                    store(what, to, line);
+                }
+            }
+        }
+    }
+}
+
+/// The size of an element of a line.
+fn size_of_element<T>(line: Line) -> usize {
+    if line == Line::Real { size_of::<T>() } else { size_of::<Complex<T>>() }
+}
+
+/// One side of a transform: where its lines lie, and a place to bring them together where that is apart.
+struct Side<'a> {
+    place: Place<'a>,
+    step: usize,
+    /// Elements of a line, and the bytes of one.
+    count: usize,
+    size: usize,
+    stage: Vec<u8>,
+}
+
+impl<'a> Side<'a> {
+    fn new<T>(place: Place<'a>, dim: usize, line: Line) -> Self {
+        let (step, count) = (step(place.geometry, dim), place.geometry.shape.get(dim).copied().unwrap_or(1));
+        let mut side = Self { place, step, count, size: size_of_element::<T>(line), stage: Vec::new() };
+        if step != 1 {
+            side.stage = vec![0; TOGETHER * side.apart()];
+        }
+        side
+    }
+
+    /// Bytes between lines on the stage: odd in cache lines, so that elements of one number do not meet in one set.
+    fn apart(&self) -> usize {
+        (self.count * self.size).next_multiple_of(128) + 64
+    }
+
+    /// The address of the `number`-th of the lines that were brought together, which begins at `start`.
+    fn line(&mut self, number: usize, start: usize) -> *mut u8 {
+        if self.step == 1 {
+            return self.place.memory.at::<u8>(start * self.size);
+        }
+        let apart = self.apart();
+        self.stage.as_mut_ptr().wrapping_add(number * apart)
+    }
+
+    /// Copies the lines that begin at `starts` to the stage, or from it.
+    ///
+    /// # Safety
+    /// They lie inside the memory; there are at most `TOGETHER`.
+    unsafe fn bring<E: Copy>(&mut self, starts: &[usize], back: bool) {
+        if self.step == 1 {
+            return;
+        }
+        let apart = self.apart();
+        let (memory, stage) = (self.place.memory, self.stage.as_mut_ptr());
+        for index in 0..self.count {
+            for (number, &start) in starts.iter().enumerate() {
+                let there = memory.at::<E>(start + index * self.step);
+                let here = stage.wrapping_add(number * apart).cast::<E>().wrapping_add(index);
+                // SAFETY: the caller's; the stage has room for all.
+                unsafe {
+                    if back {
+                        there.write_unaligned(here.read_unaligned())
+                    } else {
+                        here.write_unaligned(there.read_unaligned())
+                    }
                 }
             }
         }
@@ -192,12 +273,32 @@ pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>
     let block = |lines: std::ops::Range<usize>| {
         let mut line = vec![Complex::<T>::zero(); method.plan.len()];
         let mut scratch = vec![Complex::<T>::zero(); method.plan.get_inplace_scratch_len()];
-        for [read, write] in lines.map(&starts) {
+        let mut source = Side::new::<T>(from, what.dim, what.from);
+        let mut target = Side::new::<T>(to, what.dim, what.to);
+        for first in lines.clone().step_by(TOGETHER) {
+            let (mut reads, mut writes) = ([0; TOGETHER], [0; TOGETHER]);
+            let some = TOGETHER.min(lines.end - first);
+            for number in 0..some {
+                [reads[number], writes[number]] = starts(first + number);
+            }
             // SAFETY: the caller vouches for the geometries; every line is written by one task.
-            unsafe { method.run(what, (from, read), (to, write), [&mut line, &mut scratch]) };
+            unsafe {
+                match what.from {
+                    Line::Real => source.bring::<T>(&reads[..some], false),
+                    _ => source.bring::<Complex<T>>(&reads[..some], false),
+                }
+                for number in 0..some {
+                    let (input, output) = (source.line(number, reads[number]), target.line(number, writes[number]));
+                    method.run(what, (input, source.count), output, [&mut line, &mut scratch]);
+                }
+                match what.to {
+                    Line::Real => target.bring::<T>(&writes[..some], true),
+                    _ => target.bring::<Complex<T>>(&writes[..some], true),
+                }
+            }
         }
     };
-    let together = (TASK / what.length.max(1)).max(1);
+    let together = (TASK / what.length.max(1)).max(1).next_multiple_of(TOGETHER);
     if count.saturating_mul(what.length) < PARALLEL_ABOVE || count == 1 {
         block(0..count);
     } else {
@@ -207,80 +308,53 @@ pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>
     }
 }
 
-/// Whether a line of complex numbers lies in memory as a slice would.
-fn adjacent<T>(what: Transform, place: Place<'_>, start: usize) -> bool {
-    step(place.geometry, what.dim) == 1 && place.memory.at::<Complex<T>>(start).is_aligned()
-}
-
-fn scale_by<T: Part>(scale: f64, line: &mut [Complex<T>]) {
-    if scale != 1.0 {
-        let scale = T::of(scale);
-        line.iter_mut().for_each(|value| *value = *value * scale);
-    }
-}
-
-/// Real numbers two by two: the even ones as real, the odd ones as imaginary parts.
+/// The transform of real numbers from that of their pairs: the first half, or, with the mirrored rest, all of it.
 ///
 /// # Safety
-/// As `transform`.
-unsafe fn load_pairs<T: Part>(what: Transform, from: Place<'_>, start: usize, line: &mut [Complex<T>]) {
-    let step = step(from.geometry, what.dim);
-    if step == 1 {
-        // SAFETY: the caller's; two neighbours are one complex number's bytes, and bytes need no alignment.
+/// `to` has room for as many elements as the kind of line has.
+unsafe fn store_half<T: Part>(what: Transform, to: *mut Complex<T>, line: &[Complex<T>], turns: &[Complex<T>]) {
+    let (half, count, sign) = (T::of(0.5 * what.scale), line.len(), if what.forward { T::one() } else { -T::one() });
+    let write = |index: usize, re: T, im: T| {
+        // SAFETY: the caller's: an index is below the length of the line.
         unsafe {
-            let source = from.memory.at::<T>(start).cast::<u8>();
-            std::ptr::copy_nonoverlapping(source, line.as_mut_ptr().cast(), size_of_val(line));
+            to.add(index).write_unaligned(Complex::new(re, im * sign));
+            if what.to == Line::Complex && index != 0 && index != count {
+                to.add(what.length - index).write_unaligned(Complex::new(re, -im * sign));
+            }
         }
-        return;
-    }
-    // SAFETY: the caller's.
-    let read = |index: usize| unsafe { from.memory.read::<T>(start + index * step) };
-    for (index, slot) in line.iter_mut().enumerate() {
-        *slot = Complex::new(read(2 * index), read(2 * index + 1));
-    }
-}
-
-/// The transform of real numbers from that of their pairs.
-///
-/// # Safety
-/// As `transform`.
-unsafe fn store_half<T: Part>(what: Transform, to: Place<'_>, start: usize, line: &[Complex<T>], turns: &[Complex<T>]) {
-    let (step, half, count) = (step(to.geometry, what.dim), T::of(0.5 * what.scale), line.len());
-    let value = |one: Complex<T>, other: Complex<T>, turn: Complex<T>| {
-        let (even, odd) = (one + other, one - other);
-        let value = (even + turn * Complex::new(odd.im, -odd.re)) * half;
-        if what.forward { value } else { value.conj() }
     };
-    let (Some(&first), Some(&last)) = (line.first(), turns.last()) else { return };
-    // SAFETY: the caller's.
-    let write = |index: usize, value: Complex<T>| unsafe { to.memory.write(start + index * step, value) };
-    write(0, value(first, first.conj(), Complex::new(T::one(), T::zero())));
-    write(count, value(first, first.conj(), last));
-    let mirrored = line.iter().skip(1).rev();
-    for (index, ((one, turn), other)) in line.iter().zip(turns).skip(1).zip(mirrored).enumerate() {
-        write(index + 1, value(*one, other.conj(), *turn));
+    let Some(&first) = line.first() else { return };
+    write(0, (first.re + first.im) * half * T::of(2.0), T::zero());
+    write(count, (first.re - first.im) * half * T::of(2.0), T::zero());
+    // Two elements, as far from the ends as each other, are made of the same two.
+    for index in 1..=count / 2 {
+        let (one, other, turn) = (line[index], line[count - index], turns[index]);
+        let (even_re, even_im) = (one.re + other.re, one.im - other.im);
+        let (odd_re, odd_im) = (one.im + other.im, other.re - one.re);
+        let (re, im) = (turn.re * odd_re - turn.im * odd_im, turn.re * odd_im + turn.im * odd_re);
+        write(index, (even_re + re) * half, (even_im + im) * half);
+        write(count - index, (even_re - re) * half, (im - even_im) * half);
     }
 }
 
 /// The transform of pairs from the half of a line that its mirrored conjugate completes.
 ///
 /// # Safety
-/// As `transform`.
+/// `given` elements lie there.
 unsafe fn load_half<T: Part>(
     what: Transform,
-    from: Place<'_>,
-    start: usize,
+    from: *const Complex<T>,
+    given: usize,
     line: &mut [Complex<T>],
     turns: &[Complex<T>],
 ) {
-    let (given, step) = (from.geometry.shape.get(what.dim).copied().unwrap_or(1), step(from.geometry, what.dim));
     let middle = line.len();
     let read = |index: usize| {
         if index >= given {
             return Complex::zero();
         }
         // SAFETY: the caller's.
-        let mut value = unsafe { from.memory.read::<Complex<T>>(start + index * step) };
+        let mut value = unsafe { from.add(index).read_unaligned() };
         if index == 0 || index == middle {
             value.im = T::zero();
         }
@@ -294,31 +368,14 @@ unsafe fn load_half<T: Part>(
 }
 
 /// # Safety
-/// As `transform`.
-unsafe fn store_pairs<T: Part>(what: Transform, to: Place<'_>, start: usize, line: &[Complex<T>]) {
-    let (step, scale) = (step(to.geometry, what.dim), T::of(what.scale));
-    for (index, value) in line.iter().enumerate() {
-        // SAFETY: the caller's.
-        unsafe {
-            to.memory.write(start + 2 * index * step, value.re * scale);
-            to.memory.write(start + (2 * index + 1) * step, value.im * scale);
-        }
-    }
-}
-
-/// # Safety
-/// As `transform`.
-unsafe fn load<T: Part>(what: Transform, from: Place<'_>, start: usize, line: &mut [Complex<T>]) {
-    let (given, step) = (from.geometry.shape.get(what.dim).copied().unwrap_or(1), step(from.geometry, what.dim));
+/// `given` elements of the kind of line lie there.
+unsafe fn load<T: Part>(what: Transform, from: *const u8, given: usize, line: &mut [Complex<T>]) {
     // SAFETY: the caller's.
-    let complex = |index: usize| unsafe { from.memory.read::<Complex<T>>(start + index * step) };
+    let complex = |index: usize| unsafe { from.cast::<Complex<T>>().add(index).read_unaligned() };
     match what.from {
-        Line::Complex if step == 1 && given >= line.len() => {
+        Line::Complex if given >= line.len() => {
             // SAFETY: the caller's; bytes need no alignment.
-            unsafe {
-                let source = from.memory.at::<Complex<T>>(start).cast::<u8>();
-                std::ptr::copy_nonoverlapping(source, line.as_mut_ptr().cast(), size_of_val(line));
-            }
+            unsafe { std::ptr::copy_nonoverlapping(from, line.as_mut_ptr().cast(), size_of_val(line)) };
         }
         Line::Complex => {
             for (index, slot) in line.iter_mut().enumerate() {
@@ -328,7 +385,7 @@ unsafe fn load<T: Part>(what: Transform, from: Place<'_>, start: usize, line: &m
         Line::Real => {
             for (index, slot) in line.iter_mut().enumerate() {
                 // SAFETY: the caller's.
-                let value = unsafe { from.memory.read::<T>(start + index * step) };
+                let value = unsafe { from.cast::<T>().add(index).read_unaligned() };
                 *slot = Complex::new(value, T::zero());
             }
         }
@@ -352,17 +409,16 @@ unsafe fn load<T: Part>(what: Transform, from: Place<'_>, start: usize, line: &m
 }
 
 /// # Safety
-/// As `transform`.
-unsafe fn store<T: Part>(what: Transform, to: Place<'_>, start: usize, line: &[Complex<T>]) {
-    let (wanted, step) = (to.geometry.shape.get(what.dim).copied().unwrap_or(1), step(to.geometry, what.dim));
-    let (scale, real) = (T::of(what.scale), what.to == Line::Real);
+/// `to` has room for as many elements as the kind of line has.
+unsafe fn store<T: Part>(what: Transform, to: *mut u8, line: &[Complex<T>]) {
+    let scale = T::of(what.scale);
+    let wanted = if what.to == Line::Half { what.length / 2 + 1 } else { what.length };
     for (index, value) in line.iter().take(wanted).enumerate() {
         // SAFETY: the caller's.
         unsafe {
-            if real {
-                to.memory.write(start + index * step, value.re * scale);
-            } else {
-                to.memory.write(start + index * step, *value * scale);
+            match what.to {
+                Line::Real => to.cast::<T>().add(index).write_unaligned(value.re * scale),
+                _ => to.cast::<Complex<T>>().add(index).write_unaligned(*value * scale),
             }
         }
     }

@@ -31,7 +31,7 @@ fn raw(x: &Tensor, what: Transform, size: usize) -> Result<Tensor> {
     if x.is_meta() {
         return Tensor::meta_of(&shape, dtype);
     }
-    let out = Tensor::zeroed(&shape, dtype)?;
+    let (out, _) = Tensor::uninit_with_pointer(&shape, dtype)?;
     let (input, output) = (Memory::of(x)?, Memory::of(&out)?);
     let (from, to) = (x.geometry(), out.geometry());
     let work = out.numel().max(x.numel()).saturating_mul(4);
