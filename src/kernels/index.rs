@@ -516,20 +516,48 @@ struct Truth(u8);
 cell! { Truth, |a, b| Self(u8::from(a.0 | b.0 != 0)), Self(u8::from(a.0 != 0 && b.0 != 0)),
 Self(u8::from(a.0 | b.0 != 0)), Self(u8::from(a.0 != 0 && b.0 != 0)); }
 
-/// The coordinates of the true bytes of a row-major tensor, one row of `shape.len()` numbers each.
-pub fn nonzero(flags: &[u8], shape: &[usize]) -> Vec<i64> {
-    let count = flags.iter().filter(|&&flag| flag != 0).count();
-    let mut out = Vec::with_capacity(count * shape.len());
-    for (index, _) in flags.iter().enumerate().filter(|(_, flag)| **flag != 0) {
-        let start = out.len();
-        let mut rest = index;
-        for &size in shape.iter().rev() {
-            out.push((rest % size) as i64);
-            rest /= size;
+/// The numbers of the true bytes, in order.
+pub fn positions(flags: &[u8]) -> Vec<i64> {
+    let parts: Vec<&[u8]> = flags.chunks(PART).collect();
+    let true_ones = |part: usize| parts.get(part).map_or(0, |part| part.iter().filter(|&&flag| flag != 0).count());
+    let counts: Vec<usize> = (0..parts.len()).map(true_ones).collect();
+    let starts: Vec<usize> = counts.iter().scan(0, |sum, &count| Some(std::mem::replace(sum, *sum + count))).collect();
+    let total = counts.iter().sum();
+    let mut out: Vec<i64> = Vec::with_capacity(total);
+    let slots = Memory::over(out.as_mut_ptr().cast());
+    let one = |part: usize| {
+        let (Some(&start), Some(&count), Some(flags)) = (starts.get(part), counts.get(part), parts.get(part)) else {
+            return;
+        };
+        let (mut found, mut rest) = (start, flags.iter().enumerate());
+        while found < start + count
+            && let Some((place, &flag)) = rest.next()
+        {
+            // Written without asking, and kept where the next does not come to the same slot.
+            // SAFETY: `found` is below the end of this part's slots, for which there is room.
+            unsafe { slots.write(found, (part * PART + place) as i64) };
+            found += usize::from(flag != 0);
         }
-        if let Some(row) = out.get_mut(start..) {
-            row.reverse();
-        }
+    };
+    if flags.len() < PARALLEL_ABOVE {
+        (0..parts.len()).for_each(one);
+    } else {
+        spread_over(parts.len(), 1, &one);
+    }
+    // SAFETY: every part has written as many as it counted.
+    unsafe { out.set_len(total) };
+    out
+}
+
+/// The coordinates of the elements with these numbers of a row-major tensor: those of each dimension beside each other.
+pub fn coordinates(positions: Vec<i64>, shape: &[usize]) -> Vec<i64> {
+    if shape.len() == 1 {
+        return positions;
+    }
+    let mut out = Vec::with_capacity(positions.len() * shape.len());
+    for (&size, &stride) in shape.iter().zip(&contiguous_strides(shape)) {
+        let (size, stride) = (size as u64, stride as u64);
+        out.extend(positions.iter().map(|&position| (position as u64 / stride % size) as i64));
     }
     out
 }
@@ -561,6 +589,7 @@ mod tests {
 
     #[test]
     fn coordinates_count_from_the_front() {
-        assert_eq!(nonzero(&[0, 1, 0, 0, 0, 1], &[2, 3]), [0, 1, 1, 2]);
+        assert_eq!(positions(&[0, 1, 0, 0, 0, 1]), [1, 5]);
+        assert_eq!(coordinates(vec![1, 5], &[2, 3]), [0, 1, 1, 2]);
     }
 }

@@ -14,12 +14,17 @@ pub fn sort<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
     insert(keys, less);
 }
 
+/// Whether torch's top-k finds the first `count` by a heap.
+pub fn by_heap(count: usize, length: usize) -> bool {
+    count.saturating_mul(64) <= length
+}
+
 /// Puts the first `count` in order in front as torch's top-k does; unless `in_order`, as the selection leaves them.
 pub fn top<K: Copy>(keys: &mut [K], count: usize, in_order: bool, less: impl Fn(&K, &K) -> bool + Copy) {
     if count == 0 {
         return;
     }
-    if count.saturating_mul(64) <= keys.len() {
+    if by_heap(count, keys.len()) {
         heap_front(keys, count, less);
         heap_to_order(&mut keys[..count], less);
     } else {
@@ -155,9 +160,7 @@ fn insert<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
 /// Makes the first `count` a heap of the least ones, the greatest of them in front.
 fn heap_front<K: Copy>(keys: &mut [K], count: usize, less: impl Fn(&K, &K) -> bool + Copy) {
     let (heap, rest) = keys.split_at_mut(count);
-    for hole in (0..count / 2).rev() {
-        sift(heap, hole, heap[hole], less);
-    }
+    heaped(heap, less);
     for key in rest {
         if less(key, &heap[0]) {
             let fresh = std::mem::replace(key, heap[0]);
@@ -166,7 +169,21 @@ fn heap_front<K: Copy>(keys: &mut [K], count: usize, less: impl Fn(&K, &K) -> bo
     }
 }
 
-fn heap_to_order<K: Copy>(mut heap: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
+/// Makes a heap of the keys, the greatest in front.
+pub fn heaped<K: Copy>(heap: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
+    for hole in (0..heap.len() / 2).rev() {
+        sift(heap, hole, heap[hole], less);
+    }
+}
+
+/// Puts a key into the heap in place of the greatest, and gives the greatest of now.
+pub fn replaced<K: Copy>(heap: &mut [K], key: K, less: impl Fn(&K, &K) -> bool + Copy) -> K {
+    sift(heap, 0, key, less);
+    heap[0]
+}
+
+/// A heap's keys in order.
+pub fn heap_to_order<K: Copy>(mut heap: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
     while let [front @ .., last] = heap {
         if front.is_empty() {
             return;

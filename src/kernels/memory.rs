@@ -36,6 +36,11 @@ impl Memory {
         Ok(Self(Self::of(tensor)?.at::<u8>(start)))
     }
 
+    /// Memory of a kernel's own.
+    pub fn over(pointer: *mut u8) -> Self {
+        Self(pointer)
+    }
+
     /// The address of the element with this number.
     pub fn at<T>(self, index: usize) -> *mut T {
         self.0.cast::<T>().wrapping_add(index)

@@ -3,7 +3,11 @@
 use std::collections::HashSet;
 
 use super::element::{Element, Truth};
+use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
+
+/// Values that one task looks for at least.
+const TASK: usize = 1024;
 
 /// Where each value would go to keep `sequence` sorted: before its equals, or behind them (`right`).
 ///
@@ -20,7 +24,7 @@ pub unsafe fn places<T: Element>(
     output: Memory,
 ) {
     let ((sequence, start, length), (values, first, width)) = (sequences, values);
-    for line in 0..lines {
+    let search = |line: usize, columns: std::ops::Range<usize>| {
         let base = if shared { 0 } else { line * length };
         // SAFETY: positions stay below the lengths that the caller vouches for.
         let item = |index: usize| unsafe {
@@ -30,7 +34,7 @@ pub unsafe fn places<T: Element>(
             };
             sequence.read::<T>(start + base + index)
         };
-        for column in 0..width {
+        for column in columns {
             // SAFETY: as above.
             let value: T = unsafe { values.read(first + line * width + column) };
             let (mut low, mut high) = (0, length);
@@ -47,6 +51,16 @@ pub unsafe fn places<T: Element>(
             // SAFETY: one place per value.
             unsafe { output.write(line * width + column, low as i64) };
         }
+    };
+    let parts = width.div_ceil(TASK);
+    let one = |part: usize| {
+        let first = part % parts * TASK;
+        search(part / parts, first..width.min(first + TASK));
+    };
+    if lines * width < PARALLEL_ABOVE / 8 {
+        (0..lines * parts).for_each(one);
+    } else {
+        spread_over(lines * parts, (TASK / width.max(1)).max(1), &one);
     }
 }
 

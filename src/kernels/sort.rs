@@ -32,6 +32,33 @@ impl Keys {
         }
     }
 
+    /// The first `count` of the order as torch's top-k finds them where they are few: in a heap that the rest passes by.
+    ///
+    /// # Safety
+    /// As `read`.
+    unsafe fn few<T: Element>(
+        memory: Memory,
+        at: usize,
+        by: usize,
+        size: usize,
+        count: usize,
+        descending: bool,
+    ) -> Self {
+        // SAFETY: the caller's.
+        let key = |index: usize| unsafe { memory.read::<T>(at + index * by) }.key();
+        if size_of::<T>() <= 4 && size <= u32::MAX as usize {
+            let flip = if descending { u32::MAX } else { 0 };
+            let keys: Vec<u32> = (0..size).map(|index| key(index) as u32 ^ flip).collect();
+            let packed = |index: usize, key: u32| u64::from(key) << 32 | index as u64;
+            Self::Narrow(passed_by(&keys, count, packed, |key| (key >> 32) as u32, narrow_less))
+        } else {
+            let flip = if descending { u64::MAX } else { 0 };
+            let keys: Vec<u64> = (0..size).map(|index| key(index) ^ flip).collect();
+            let packed = |index: usize, key: u64| u128::from(key) << 64 | index as u128;
+            Self::Wide(passed_by(&keys, count, packed, |key| (key >> 64) as u64, wide_less))
+        }
+    }
+
     /// Puts the first `count` of the order in front, in order.
     fn arrange(&mut self, count: usize) {
         fn arrange<K: Ord + Send>(keys: &mut [K], count: usize) {
@@ -107,6 +134,34 @@ impl Keys {
     }
 }
 
+/// Keys that one look tells to be all too late for the heap.
+const LOOK: usize = 64;
+
+/// The first `count` keys in order, each with its position: the steps are those of a heap over all keys.
+fn passed_by<K: Copy + PartialOrd, P: Copy>(
+    keys: &[K],
+    count: usize,
+    packed: impl Fn(usize, K) -> P,
+    bare: impl Fn(P) -> K,
+    less: impl Fn(&P, &P) -> bool + Copy,
+) -> Vec<P> {
+    let mut heap: Vec<P> = keys.iter().enumerate().take(count).map(|(index, &key)| packed(index, key)).collect();
+    introsort::heaped(&mut heap, less);
+    let Some(mut last) = heap.first().map(|&top| bare(top)) else { return heap };
+    for (look, some) in keys.chunks(LOOK).enumerate().skip(count / LOOK) {
+        if !some.iter().fold(false, |any, &key| any | (key < last)) {
+            continue;
+        }
+        for (index, &key) in some.iter().enumerate().map(|(place, key)| (look * LOOK + place, key)) {
+            if index >= count && key < last {
+                last = bare(introsort::replaced(&mut heap, packed(index, key), less));
+            }
+        }
+    }
+    introsort::heap_to_order(&mut heap, less);
+    heap
+}
+
 fn narrow_less(one: &u64, other: &u64) -> bool {
     one >> 32 < other >> 32
 }
@@ -139,6 +194,10 @@ unsafe fn arranged<T: Element>(
     descending: bool,
     ties: Ties,
 ) -> Keys {
+    if matches!(ties, Ties::Top | Ties::TopAnyOrder) && introsort::by_heap(count, size) {
+        // SAFETY: the caller's.
+        return unsafe { Keys::few::<T>(memory, at, by, size, count, descending) };
+    }
     // SAFETY: the caller's.
     let read = || unsafe { Keys::read::<T>(memory, at, by, size, descending) };
     let mut keys = read();
@@ -261,14 +320,59 @@ pub struct Distinct {
 
 /// # Safety
 /// `memory` holds `rows * width` elements of `T` from `at` on, without gaps.
-pub unsafe fn distinct<T: Element>(memory: Memory, at: usize, rows: usize, width: usize, in_order: bool) -> Distinct {
+pub unsafe fn distinct<T: Element>(
+    memory: Memory,
+    at: usize,
+    [rows, width]: [usize; 2],
+    in_order: bool,
+    inverse: bool,
+) -> Distinct {
     // SAFETY: the caller's.
     let item = |index: usize| unsafe { memory.read::<T>(at + index) };
+    if width == 1 && !in_order && rows >= TABLE_FROM && rows < u32::MAX as usize {
+        let found = counted(item, rows, inverse);
+        if let Some(found) = found {
+            return found;
+        }
+    }
     let keys: Vec<u64> = (0..rows * width).map(|index| item(index).key()).collect();
     // A NaN differs from everything, itself too.
     let odd: Vec<bool> =
         (0..rows).map(|row| (row * width..(row + 1) * width).any(|index| item(index).is_nan())).collect();
-    distinct_rows(&keys, &odd, rows, width, in_order)
+    distinct_rows(&keys, &odd, [rows, width], in_order, inverse)
+}
+
+/// Elements from which a table of all keys between the least and the greatest may pay.
+const TABLE_FROM: usize = 256;
+
+/// The distinct elements of few possible ones, by a table (benchmarks/bars.py: unique); none where there are too many.
+fn counted<T: Element>(item: impl Fn(usize) -> T, rows: usize, inverse: bool) -> Option<Distinct> {
+    let (mut least, mut greatest, mut odd) = (u64::MAX, 0, false);
+    for index in 0..rows {
+        let (value, key) = (item(index), item(index).key());
+        (least, greatest, odd) = (least.min(key), greatest.max(key), odd | value.is_nan());
+    }
+    let span = greatest - least;
+    if odd || span > 2 * rows as u64 {
+        return None;
+    }
+    let place = |index: usize| (item(index).key() - least) as usize;
+    // Where each first stands, and how often it does.
+    let mut table = vec![(0u32, 0u32); span as usize + 1];
+    for index in (0..rows).rev() {
+        let slot = &mut table[place(index)];
+        *slot = (index as u32, slot.1 + 1);
+    }
+    let mut out = Distinct::default();
+    for slot in table.iter_mut().filter(|slot| slot.1 > 0) {
+        out.first.push(i64::from(slot.0));
+        out.counts.push(i64::from(slot.1));
+        slot.0 = out.first.len() as u32 - 1;
+    }
+    if inverse {
+        out.inverse = (0..rows).map(|index| i64::from(table[place(index)].0)).collect();
+    }
+    Some(out)
 }
 
 /// The places of keys from the least to the greatest, equal ones as they come: by bytes from the lowest to the highest,
@@ -301,7 +405,7 @@ fn order_of(keys: &[u64]) -> Vec<usize> {
     pairs.into_iter().map(|(_, place)| place).collect()
 }
 
-fn distinct_rows(keys: &[u64], odd: &[bool], rows: usize, width: usize, in_order: bool) -> Distinct {
+fn distinct_rows(keys: &[u64], odd: &[bool], [rows, width]: [usize; 2], in_order: bool, inverse: bool) -> Distinct {
     let row = |index: usize| keys.get(index * width..(index + 1) * width).unwrap_or(&[]);
     let mut order: Vec<usize> = if width == 1 && !in_order { order_of(keys) } else { (0..rows).collect() };
     if width != 1 && !in_order {
@@ -311,7 +415,7 @@ fn distinct_rows(keys: &[u64], odd: &[bool], rows: usize, width: usize, in_order
             order.sort_by(|&a, &b| row(a).cmp(row(b)));
         }
     }
-    let mut out = Distinct { inverse: vec![0; rows], ..Distinct::default() };
+    let mut out = Distinct { inverse: vec![0; if inverse { rows } else { 0 }], ..Distinct::default() };
     let mut last: Option<usize> = None;
     for index in order {
         let fresh = odd.get(index).copied().unwrap_or(false);

@@ -80,8 +80,7 @@ pub fn masked_fill(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> 
 /// The flat numbers of the true elements of `mask` broadcast to `shape`.
 fn true_rows(mask: &Tensor, shape: &[usize]) -> Result<Rows> {
     let flags = spread(mask, shape).to_bytes()?;
-    let numbers = flags.iter().enumerate().filter(|(_, flag)| **flag != 0).map(|(at, _)| at as i64).collect();
-    Ok(Rows::new(numbers, 1))
+    Ok(Rows::new(crate::guard::heavy("masked_select", flags.len(), || index::positions(&flags))?, 1))
 }
 
 /// The elements where the mask is true, as a vector.
@@ -129,10 +128,15 @@ fn truth(x: &Tensor) -> Result<Vec<u8>> {
 pub fn nonzero(x: &Tensor) -> Result<Tensor> {
     let shape = x.shape();
     let flags = truth(x)?;
-    let count = flags.iter().filter(|&&flag| flag != 0).count();
-    let found = index::nonzero(&flags, &shape);
-    // As torch leaves them: all coordinates of one dimension beside each other.
-    rows::from_integers(&found, &[count, shape.len()], x.device())?.copied_as(&[1, count])
+    let found = crate::guard::heavy("nonzero", flags.len(), || index::positions(&flags))?;
+    let count = found.len();
+    if x.device().is_cpu() && !shape.is_empty() {
+        // As torch leaves them: all coordinates of one dimension beside each other.
+        let lines = rows::from_integers(&index::coordinates(found, &shape), &[shape.len(), count], x.device())?;
+        return Ok(lines.alias(lines.geometry().permute(&[1, 0])));
+    }
+    let lines = rows::from_integers(&index::coordinates(found, &shape), &[shape.len(), count], x.device())?;
+    lines.alias(lines.geometry().permute(&[1, 0])).copied_as(&[1, count])
 }
 
 /// The same coordinates as one vector per dimension.

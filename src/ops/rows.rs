@@ -184,7 +184,7 @@ pub fn integers(index: &Tensor) -> Result<Vec<i64>> {
 
 /// A device or CPU tensor of int64 from numbers.
 pub fn from_integers(numbers: &[i64], shape: &[usize], device: Device) -> Result<Tensor> {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    let bytes = bytemuck::cast_slice::<i64, u8>(numbers).to_vec();
     Tensor::from_bytes(Bytes::from_bytes_vec(bytes), shape, DType::I64)?.moved(device)
 }
 

@@ -110,7 +110,7 @@ fn pick(op: &str, name: &'static str, which: Pick, x: &Tensor, dim: usize, keepd
 }
 
 /// The distinct slices along `dim`: where each first stands, which one every slice is, how often it occurs.
-fn distinct(x: &Tensor, dim: usize, in_order: bool) -> Result<[Tensor; 3]> {
+fn distinct(x: &Tensor, dim: usize, in_order: bool, inverse: bool) -> Result<[Tensor; 3]> {
     x.need_values()?;
     let dtype = x.dtype();
     through_cpu(&x.detached(), |x| {
@@ -124,7 +124,7 @@ fn distinct(x: &Tensor, dim: usize, in_order: bool) -> Result<[Tensor; 3]> {
         let (memory, at) = (Memory::of(&front)?, front.geometry().offset);
         let found: Distinct = guard::heavy("unique", x.numel(), || {
             // SAFETY: `front` holds `rows * width` elements without gaps.
-            with_element!(dtype, T => Ok(unsafe { sort::distinct::<T>(memory, at, rows, width, in_order) }),
+            with_element!(dtype, T => Ok(unsafe { sort::distinct::<T>(memory, at, [rows, width], in_order, inverse) }),
                 else refused("unique", dtype))
         })??;
         Ok([integers(&found.first)?, integers(&found.inverse)?, integers(&found.counts)?])
@@ -187,9 +187,10 @@ impl PyTensor {
         pick("mode", "ModeBackward0", Pick::Mode, &self.tensor, dim, keepdim)
     }
 
-    fn _distinct(&self, dim: isize, in_order: bool) -> Result<(Tensor, Tensor, Tensor)> {
+    fn _distinct(&self, dim: isize, in_order: bool, inverse: bool) -> Result<(Tensor, Tensor, Tensor)> {
         crate::check::kind("unique", self.tensor.dtype(), &[Kind::Bool, Kind::Int, Kind::Float])?;
-        let [first, inverse, counts] = distinct(&self.tensor, wrap_dim("unique", dim, self.tensor.rank())?, in_order)?;
+        let dim = wrap_dim("unique", dim, self.tensor.rank())?;
+        let [first, inverse, counts] = distinct(&self.tensor, dim, in_order, inverse)?;
         Ok((first, inverse, counts))
     }
 }

@@ -421,7 +421,7 @@ def _distinct(
     input: Tensor, dim: int | None, in_order: bool, return_inverse: bool, return_counts: bool
 ) -> Tensor | tuple[Tensor, ...]:
     lines = input.detach().reshape(-1) if dim is None else input.detach()
-    first, inverse, counts = lines._distinct(0 if dim is None else dim, in_order)
+    first, inverse, counts = lines._distinct(0 if dim is None else dim, in_order, return_inverse)
     values = lines.index_select(0 if dim is None else dim, first) if lines.dim() else lines.clone()
     if input.requires_grad:
         kind = "unique_consecutive" if in_order else "_unique2" if dim is None else "unique_dim"
