@@ -130,7 +130,7 @@ pub fn nonzero(x: &Tensor) -> Result<Tensor> {
     let flags = truth(x)?;
     let found = crate::guard::heavy("nonzero", flags.len(), || index::positions(&flags))?;
     let count = found.len();
-    if x.device().is_cpu() && !shape.is_empty() {
+    if x.device().is_cpu() && !shape.is_empty() && count > 0 {
         // As torch leaves them: all coordinates of one dimension beside each other.
         let lines = rows::from_integers(&index::coordinates(found, &shape), &[shape.len(), count], x.device())?;
         return Ok(lines.alias(lines.geometry().permute(&[1, 0])));

@@ -1,0 +1,82 @@
+"""Top-k, distinct values, searches and masks at sizes that use every path of the kernels."""
+
+import numpy as np
+import pyburn
+import pytest
+import torch
+
+from oracle import from_torch, to_torch
+
+
+def both(fn, *args):
+    expected, found = fn(torch, *args), fn(pyburn, *(from_torch(arg) for arg in args))
+    expected, found = ([x] if hasattr(x, "shape") else list(x) for x in (expected, found))
+    for ours, theirs in zip(found, expected, strict=True):
+        ours = to_torch(ours)
+        assert ours.dtype == theirs.dtype
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 10, 15, 16, 40])
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("kind", ["distinct", "ties", "nan", "equal", "rising", "falling"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.int16, torch.float16])
+def test_topk(k, largest, kind, dtype):
+    rng = np.random.default_rng(k)
+    x = rng.standard_normal((5, 1001)) * 1000
+    if kind == "ties":
+        x = rng.integers(-20, 20, (5, 1001)).astype(float)
+        x[0, ::7] = -0.0
+    if kind == "equal":
+        x = np.zeros((5, 1001))
+    if kind in ("rising", "falling"):
+        x = np.sort(x)[:, :: 1 if kind == "rising" else -1].copy()
+    if kind == "nan" and dtype.is_floating_point:
+        x[:, ::100] = np.nan
+    x = torch.from_numpy(x).to(dtype)
+    both(lambda lib, x: x.topk(k, 1, largest), x)
+    both(lambda lib, x: x.t().topk(min(k, 5), 1, largest), x)
+    both(lambda lib, x: x.topk(k, 1, largest, False).values.sort().values, x)
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.int16, torch.float32, torch.bool])
+def test_unique(inverse, counts, dtype):
+    rng = np.random.default_rng(0)
+    for low, high, size in ((0, 100, 5000), (-7, 3, 300), (-(2**40), 2**40, 1000), (5, 6, 400), (0, 9, 20)):
+        x = torch.from_numpy(rng.integers(low, high, size)).to(dtype).reshape(-1, 10)
+        both(lambda lib, x: x.unique(return_inverse=inverse, return_counts=counts), x)
+
+
+def test_unique_floats_with_nan_and_zeros():
+    x = torch.tensor([0.0, -0.0, float("nan"), 1.0, float("nan"), 0.0] * 60)
+    found, counts = pyburn.unique(from_torch(x), return_counts=True)
+    assert counts.tolist() == [180, 60] + [1] * 120
+    assert found.isnan().sum().item() == 120
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted(right):
+    rng = np.random.default_rng(0)
+    one = torch.from_numpy(np.sort(rng.integers(0, 500, 999))).float()
+    values = torch.from_numpy(rng.integers(-5, 505, (70, 301))).float()
+    values[3, 5] = float("nan")
+    both(lambda lib, s, v: lib.searchsorted(s, v, right=right), one, values)
+    many = torch.from_numpy(np.sort(rng.standard_normal((70, 31)), axis=1))
+    both(lambda lib, s, v: lib.searchsorted(s, v.double(), right=right), many, values)
+
+
+@pytest.mark.parametrize("shape", [(70001,), (300, 301), (3, 0, 5), (40, 50, 41), (1,)])
+def test_masks(shape):
+    rng = np.random.default_rng(0)
+    x = torch.from_numpy(rng.standard_normal(shape).astype(np.float32))
+    for share in (0.0, 0.3, 1.0):
+        mask = torch.from_numpy(rng.random(shape) < share)
+        both(lambda lib, x, m: x.masked_select(m), x, mask)
+        both(lambda lib, x, m: x[m], x, mask)
+        both(lambda lib, x, m: m.nonzero(), x, mask)
+        both(lambda lib, x, m: m.nonzero(as_tuple=True), x, mask)
+        both(lambda lib, x, m: lib.where(m, x, x).masked_scatter(m, x * 2), x, mask)
+    assert pyburn.tensor(True).nonzero().shape == (1, 0)
+    assert not mask.any() or from_torch(mask).nonzero().stride() == mask.nonzero().stride()
