@@ -3,6 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Avx2, Avx512};
 use super::simd::{Plain, Simd};
+#[cfg(target_arch = "x86_64")]
 use super::vector;
 
 /// What is added to a product: an element for each of its own, with strides of 0 where rows or columns share one.

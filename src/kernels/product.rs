@@ -6,8 +6,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
+use super::iterate::spread_over;
 use super::micro::{Finish, Isa, Panel, Start, Tile};
 
 /// One side of a product as rows ("lanes") of `depth` elements: of the left side they are rows of the result, of the right
@@ -92,6 +91,9 @@ const DEPTH: usize = 384;
 /// Elements of packed panels of the right and the left side; the left ones stay in the second cache.
 const RIGHT: usize = 1 << 20;
 const LEFT: usize = 1 << 18;
+/// Elements of the left side up to which tiles read it where it lies, and rows of one task then.
+const DIRECT: usize = 1 << 16;
+const ROWS: usize = 256;
 
 /// `count` lanes in panels of at most `most`, as even as they can be.
 #[derive(Clone, Copy)]
@@ -155,9 +157,9 @@ impl Shared {
     }
 }
 
-fn each(count: usize, parallel: bool, call: impl Fn(usize) + Sync + Send) {
+fn each(count: usize, parallel: bool, call: impl Fn(usize) + Sync) {
     if parallel && count > 1 {
-        (0..count).into_par_iter().with_max_len(1).for_each(&call);
+        spread_over(count, 1, &call);
     } else {
         (0..count).for_each(call);
     }
@@ -177,7 +179,7 @@ pub unsafe fn multiply(product: &Product<'_>) {
 ///
 /// # Safety
 /// As `multiply`, for each.
-pub unsafe fn multiply_each<'a>(count: usize, product: impl Fn(usize) -> Product<'a> + Sync + Send) {
+pub unsafe fn multiply_each<'a>(count: usize, product: impl Fn(usize) -> Product<'a> + Sync) {
     if count == 0 {
         return;
     }
@@ -199,8 +201,14 @@ unsafe fn multiply_by(product: &Product<'_>, parallel: bool) {
     }
     let turned = product.out.column != 1 && product.out.row == 1;
     let product = if turned { turn(product) } else { *product };
+    let run = Run::new(&product, parallel);
     // SAFETY: the caller's.
-    unsafe { Run::new(&product, parallel).all() }
+    unsafe {
+        match product.a {
+            Side::Matrix(left) if product.rows.saturating_mul(product.depth) <= DIRECT => run.direct(left),
+            _ => run.all(),
+        }
+    }
 }
 
 /// The same product seen from the other side.
@@ -257,6 +265,93 @@ impl<'a> Run<'a> {
         Self { product, isa, parallel, rows, tall, wide, deep }
     }
 
+    /// Every task packs the few columns that it needs, one panel after the other, and nothing is shared.
+    unsafe fn direct(&self, left: Matrix) {
+        let panels = self.product.columns.div_ceil(self.isa.width());
+        let (tall, wide) = ((ROWS / self.isa.height).max(1), panels.div_ceil(16));
+        let (down, across) = (self.rows.panels.div_ceil(tall), panels.div_ceil(wide));
+        let room = self.isa.width() * (depths(self.product.depth).size + 1);
+        each(down * across, self.parallel, |task| {
+            let (row, column) = (task / across * tall, task % across * wide);
+            let rows = row..(row + tall).min(self.rows.panels);
+            with_scratch(room, |memory| {
+                for panel in column..(column + wide).min(panels) {
+                    // SAFETY: the caller's; every task has columns or rows of its own.
+                    unsafe { self.strip(left, rows.clone(), panel, memory) };
+                }
+            });
+        });
+    }
+
+    /// One panel of columns with some panels of rows.
+    unsafe fn strip(&self, left: Matrix, rows: Range<usize>, panel: usize, memory: *mut f32) {
+        let (isa, product) = (self.isa, self.product);
+        let (width, blocks) = (isa.width(), depths(product.depth));
+        let lanes = panel * width..((panel + 1) * width).min(product.columns);
+        for block in 0..blocks.panels.max(1) {
+            let deep = if blocks.panels == 0 { 0..0 } else { blocks.at(block) };
+            let (right, step) = match product.b {
+                // Columns that are used once or twice are read where they lie.
+                Side::Matrix(b) if b.across == 1 && rows.len() <= 2 && lanes.len().is_multiple_of(isa.lanes) => {
+                    (b.from.wrapping_add(lanes.start + deep.start * b.along), b.along)
+                }
+                _ => {
+                    let fill = Panel { to: memory, width, lanes: lanes.len(), depth: deep.len() };
+                    // SAFETY: the caller's.
+                    unsafe { product.b.pack(fill, lanes.start, deep.start) };
+                    (memory.cast_const(), width)
+                }
+            };
+            let finish = self.finish(block, blocks.panels);
+            for own in rows.clone().map(|panel| self.rows.at(panel)) {
+                let tile = Tile {
+                    depth: deep.len(),
+                    a: left.from.wrapping_add(own.start * left.across + deep.start * left.along),
+                    a_row: left.across,
+                    a_step: left.along,
+                    b: right,
+                    b_step: step,
+                    ..self.place(&own, &lanes, finish)
+                };
+                // SAFETY: the caller's.
+                unsafe { isa.run(&tile, own.len()) };
+            }
+        }
+    }
+
+    /// What becomes of the sums of one of the blocks of the depth.
+    fn finish(&self, block: usize, blocks: usize) -> Finish {
+        let (finish, last) = (self.product.finish, block + 1 >= blocks);
+        Finish {
+            add: finish.add || block > 0,
+            start: finish.start.filter(|_| last),
+            relu: finish.relu && last,
+            ..finish
+        }
+    }
+
+    /// A tile of these rows and columns without its sides.
+    fn place(&self, rows: &Range<usize>, lanes: &Range<usize>, finish: Finish) -> Tile {
+        let out = self.product.out;
+        let start = finish.start.map(|start| Start {
+            from: start.from.wrapping_add(rows.start * start.row + lanes.start * start.column),
+            ..start
+        });
+        Tile {
+            depth: 0,
+            a: std::ptr::null(),
+            a_row: 0,
+            a_step: 0,
+            b: std::ptr::null(),
+            b_step: 0,
+            out: out.to.wrapping_add(rows.start * out.row + lanes.start * out.column),
+            out_row: out.row,
+            out_column: out.column,
+            columns: lanes.len(),
+            finish: Finish { start, ..finish },
+        }
+    }
+
     unsafe fn all(&self) {
         let Product { columns, depth, .. } = *self.product;
         let blocks = depths(depth);
@@ -307,7 +402,7 @@ impl Packed<'_> {
             }
         });
         // Groups of tiles: few enough to be cheap to hand out, enough to share.
-        let (tall, wide) = (self.rows.len().div_ceil(8), self.columns.len().div_ceil(8));
+        let (tall, wide) = (self.rows.len().div_ceil(self.rows.len().div_ceil(18)), self.columns.len().div_ceil(8));
         let (down, across) = (self.rows.len().div_ceil(tall), self.columns.len().div_ceil(wide));
         each(down * across, self.run.parallel, |task| {
             let (row, column) = (self.rows.start + task / across * tall, self.columns.start + task % across * wide);
@@ -341,23 +436,13 @@ impl Packed<'_> {
         for block in self.blocks.start..self.blocks.end.max(self.blocks.start + 1) {
             let deep = if self.blocks.is_empty() { 0..0 } else { blocks.at(block) };
             let skip = deep.start - self.depth.start;
-            let (first, last) = (block == 0, block + 1 >= blocks.panels);
-            let finish = Finish {
-                add: product.finish.add || !first,
-                start: product.finish.start.filter(|_| last),
-                relu: product.finish.relu && last,
-                ..product.finish
-            };
+            let finish = self.run.finish(block, blocks.panels);
             for column in columns.clone() {
                 let lanes = self.lanes(column);
                 let right = (column - self.columns.start) * isa.width() * self.depth.len() + skip * isa.width();
                 for row in rows.clone() {
                     let own = self.run.rows.at(row);
                     let left = (own.start - above) * self.depth.len() + skip * own.len();
-                    let start = finish.start.map(|start| Start {
-                        from: start.from.wrapping_add(own.start * start.row + lanes.start * start.column),
-                        ..start
-                    });
                     let tile = Tile {
                         depth: deep.len(),
                         a: self.left.at(left),
@@ -365,14 +450,7 @@ impl Packed<'_> {
                         a_step: own.len(),
                         b: self.right.at(right),
                         b_step: isa.width(),
-                        out: product
-                            .out
-                            .to
-                            .wrapping_add(own.start * product.out.row + lanes.start * product.out.column),
-                        out_row: product.out.row,
-                        out_column: product.out.column,
-                        columns: lanes.len(),
-                        finish: Finish { start, ..finish },
+                        ..self.run.place(&own, &lanes, finish)
                     };
                     // SAFETY: the caller's.
                     unsafe { isa.run(&tile, own.len()) };

@@ -1,6 +1,11 @@
 """Products of several tensors: einsum, tensordot, kron, the add*mm family, chain_matmul, bilinear and cross."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
+import pyburn
 import pytest
 import torch
 
@@ -108,3 +113,67 @@ def test_cross(shapes: tuple[tuple[int, ...], tuple[int, ...], int]) -> None:
     first, second, dim = shapes
     check_op(lambda lib, a, b: lib.cross(a, b, dim=dim), draw(*first), draw(*second), gradgrad=True)
     check_error(lambda lib, a, b: lib.cross(a, b, dim=-1), draw(2, 4), draw(2, 4))
+
+
+SIZES = [
+    (1, 1, 1),
+    (1, 200, 50),
+    (8, 300, 70),
+    (200, 1, 50),
+    (15, 33, 17),
+    (29, 65, 400),
+    (100, 7, 900),
+    (130, 300, 500),
+]
+
+
+def layouts(array):
+    """The same matrix in other memory: turned, with gaps, backwards where that is possible."""
+    wide = np.zeros((array.shape[0] * 2, array.shape[1] * 3), dtype=array.dtype)
+    wide[::2, ::3] = array
+    return [lambda x: x, lambda x: x.t().contiguous().t(), lambda x: x.new_tensor(wide)[::2, ::3]]
+
+
+@pytest.mark.parametrize(("rows", "columns", "depth"), SIZES)
+def test_sizes_and_layouts(rows, columns, depth):
+    random = np.random.default_rng(rows + columns + depth)
+    a, b = random.standard_normal((rows, depth)), random.standard_normal((depth, columns))
+    for first in layouts(a.astype("float32")):
+        for second in layouts(b.astype("float32")):
+            x, y = first(pyburn.tensor(a, dtype=pyburn.float32)), second(pyburn.tensor(b, dtype=pyburn.float32))
+            np.testing.assert_allclose((x @ y).numpy(), a @ b, rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose((y.t() @ x.t()).t().numpy(), a @ b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("rows", "columns", "depth"), [*SIZES, (3, 4, 0), (0, 4, 3)])
+def test_linear_of_sizes(rows, columns, depth):
+    random = np.random.default_rng(rows)
+    arrays = [random.standard_normal(shape) for shape in ((rows, depth), (columns, depth), (columns,))]
+    check_op(lambda lib, x, w, b: lib.nn.functional.linear(x, w, b), *arrays, dtypes=["float32"], rtol=1e-4, atol=2e-4)
+
+
+def test_special_numbers_stay_in_their_places():
+    a, b = np.ones((20, 40), dtype="float32"), np.ones((40, 37), dtype="float32")
+    a[3, 4], a[7, 8], b[9, 36], b[10, 0] = np.nan, np.inf, -np.inf, -0.0
+    check_op(lambda lib, x, y: x @ y, a, b, dtypes=["float32"], grad=False)
+
+
+PRODUCTS = """
+import pyburn
+pyburn.manual_seed(0)
+a, b, w = pyburn.randn(37, 410), pyburn.randn(410, 45), pyburn.randn(45, 410)
+q, k, v = (pyburn.randn(1, 2, n, 20, requires_grad=True) for n in (150, 140, 140))
+out = pyburn.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+out.square().sum().backward()
+parts = [a @ b, pyburn.nn.functional.linear(a, w, b[0]), b.t() @ a.t(), a[:3] @ b, q.grad, k.grad, v.grad, out.detach()]
+print(pyburn.cat([part.reshape(-1) for part in parts]).double().tolist())
+"""
+
+
+@pytest.mark.parametrize("width", ["128", "256"])
+def test_narrower_vectors(width):
+    environment = os.environ | {"PYBURN_VECTORS": width, "PYBURN_QUIET": "1"}
+    run = subprocess.run([sys.executable, "-c", PRODUCTS], capture_output=True, text=True, env=environment, check=True)
+    scope = {"print": lambda value: scope.update(found=value)}
+    exec(PRODUCTS, scope)
+    np.testing.assert_allclose(eval(run.stdout, {"inf": np.inf, "nan": np.nan}), scope["found"], rtol=1e-4, atol=1e-4)
