@@ -1,6 +1,8 @@
 //! Our own CPU kernels: where burn has none with torch's meaning, or a measured faster one exists.
 
 pub mod allocator;
+pub mod attention;
+pub mod attention_back;
 pub mod binary;
 pub mod box_muller;
 pub mod cast;

@@ -44,10 +44,17 @@ def scaled_dot_product_attention(
         tensor([[[2.]]])
     """
     _check(query, key, value, attn_mask, is_causal)
-    result = _attended(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-    if not _is_one_op(query, value, attn_mask, dropout_p):
+    inputs = (query, key, value)
+    if enable_gqa:
+        key, value = _shared(query, key), _shared(query, value)
+    factor = 1.0 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    one_op = _is_one_op(query, value, attn_mask, dropout_p)
+    if one_op and _is_native(query, key, value, attn_mask):
+        return _native(query, key, value, attn_mask, is_causal, factor)
+    result = _attended(query, key, value, attn_mask, dropout_p, is_causal, factor)
+    if not one_op:
         return result
-    name, inputs = "ScaledDotProductFlashAttentionForCpuBackward0", (query, key, value)
+    name = "ScaledDotProductFlashAttentionForCpuBackward0"
     # A mask of truths is turned into summands, so that it may be written to afterwards.
     summands = attn_mask is not None and attn_mask.dtype != bool_dtype
     return _stand_for(result, name, inputs, (*inputs, attn_mask) if summands else inputs, True)
@@ -60,6 +67,30 @@ def _is_one_op(query: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p
     return attn_mask is None or not attn_mask.requires_grad
 
 
+def _is_native(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> bool:
+    """Whether the kernel, which never holds all scores, can do it."""
+    tensors = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
+    if any(x.device.type != "cpu" or x.numel() == 0 for x in tensors) or query.dtype != float32:
+        return False
+    heads, (rows, size), keys = query.shape[:-2], query.shape[-2:], key.shape[-2]
+    if key.shape != (*heads, keys, size) or value.shape[:-1] != key.shape[:-1]:
+        return False
+    if attn_mask is None:
+        return True
+    scores = (*heads, rows, keys)
+    sizes = zip(reversed(attn_mask.shape), reversed(scores), strict=False)
+    return attn_mask.dim() <= len(scores) and all(own in (1, size) for own, size in sizes)
+
+
+def _native(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, factor: float
+) -> Tensor:
+    """:func:`scaled_dot_product_attention` by the kernel; masks of truths become summands."""
+    if attn_mask is not None and attn_mask.dtype == bool_dtype:
+        attn_mask = query.detach().new_zeros(attn_mask.shape).masked_fill(attn_mask.logical_not(), -math.inf)
+    return query._attended(key, value, attn_mask, is_causal, factor)
+
+
 def _attended(
     query: Tensor,
     key: Tensor,
@@ -67,15 +98,11 @@ def _attended(
     attn_mask: Tensor | None,
     dropout_p: float,
     is_causal: bool,
-    scale: float | None,
-    enable_gqa: bool,
+    factor: float,
 ) -> Tensor:
-    """:func:`scaled_dot_product_attention` of checked arguments."""
-    if enable_gqa:
-        key, value = _shared(query, key), _shared(query, value)
+    """:func:`scaled_dot_product_attention` of checked arguments by its parts."""
     dtype = query.dtype
     q, k, v = (x.to(float32) if x.dtype.itemsize < 4 else x for x in (query, key, value))
-    factor = 1.0 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     if factor > 0.0 and not _is_one_op(query, value, attn_mask, dropout_p):
         # As torch shares the factor out where it has no op of its own.
         q, k = q * math.sqrt(factor), k * math.sqrt(factor)

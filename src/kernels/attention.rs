@@ -1,0 +1,300 @@
+//! Attention without the matrix of all scores: a block of keys at a time, both ways (benchmarks/bars.py: attention).
+//!
+//! Rows do not share sums, and blocks of keys and queries have fixed sizes: results do not depend on the threads.
+
+use std::ops::Range;
+
+use super::gemm::offset;
+use super::iterate::spread_over;
+use super::math;
+use super::memory::Elements;
+use super::micro::{Finish, Isa, Panel, Tile};
+use super::product::{Even, with_scratch};
+use super::softmax::fold;
+use super::vector::{Task, dispatch};
+
+/// Queries of one task, at most.
+const QUERIES: usize = 140;
+/// Keys whose scores are held at once on the way there.
+const KEYS: usize = 512;
+/// Distance between rows of scores beyond their number, so that they do not all fall on the same lines of the cache.
+pub const PAD: usize = 16;
+
+/// Query, key and value of the shape (..., rows, size) with neighbours in the last dimension, and summands of the scores.
+pub struct Attention {
+    pub query: Elements,
+    pub key: Elements,
+    pub value: Elements,
+    pub mask: Option<Elements>,
+    pub scale: f32,
+    pub causal: bool,
+}
+
+/// One head's matrix.
+#[derive(Clone, Copy)]
+pub struct View {
+    pub at: *mut f32,
+    pub row: usize,
+    pub column: usize,
+}
+
+impl View {
+    pub fn of(memory: &Elements, head: usize) -> Self {
+        let rank = memory.geometry.rank();
+        let strides = &memory.geometry.strides;
+        let at = memory.at(offset(memory, head, rank - 2));
+        Self { at, row: strides[rank - 2], column: strides[rank - 1] }
+    }
+
+    pub fn row(self, index: usize) -> *mut f32 {
+        self.at.wrapping_add(index * self.row)
+    }
+
+    pub fn after(self, rows: usize) -> Self {
+        Self { at: self.row(rows), ..self }
+    }
+}
+
+/// The right side of a block's product: panels `panel` apart whose rows are `step` apart; the last one may lie elsewhere.
+#[derive(Clone, Copy)]
+pub struct Right {
+    at: *const f32,
+    step: usize,
+    panel: usize,
+    tail: Option<(*const f32, usize)>,
+}
+
+/// Elements that `turned` needs for `lanes` rows of `depth` elements.
+pub fn turned_room(isa: &Isa, lanes: usize, depth: usize) -> usize {
+    lanes.next_multiple_of(isa.width()) * depth
+}
+
+/// The rows of a matrix as the lanes of panels.
+///
+/// # Safety
+/// The matrix has so many rows and columns, and the memory has room.
+pub unsafe fn turned(isa: &Isa, from: View, lanes: usize, depth: usize, memory: *mut f32) -> Right {
+    let width = isa.width();
+    for first in (0..lanes).step_by(width) {
+        let panel = Panel { to: memory.wrapping_add(first * depth), width, lanes: width.min(lanes - first), depth };
+        // SAFETY: the caller's.
+        unsafe { (isa.pack)(panel, from.row(first), from.row, 1) };
+    }
+    Right { at: memory, step: width, panel: width * depth, tail: None }
+}
+
+/// The columns of a matrix as lanes where they lie; only what does not fill a vector is copied, into memory for
+/// `isa.width()` times `depth` elements.
+///
+/// # Safety
+/// As `turned`.
+pub unsafe fn lying(isa: &Isa, from: View, lanes: usize, depth: usize, memory: *mut f32) -> Right {
+    let width = isa.width();
+    let (first, rest) = (lanes / width * width, lanes % width);
+    let tail = (!rest.is_multiple_of(isa.lanes)).then(|| {
+        let step = rest.next_multiple_of(isa.lanes);
+        let panel = Panel { to: memory, width: step, lanes: rest, depth };
+        // SAFETY: the caller's.
+        unsafe { (isa.pack)(panel, from.at.wrapping_add(first), 1, from.row) };
+        (memory.cast_const(), step)
+    });
+    Right { at: from.at, step: from.row, panel: width, tail }
+}
+
+/// A product that one thread computes.
+pub struct Block {
+    pub isa: &'static Isa,
+    pub rows: usize,
+    pub columns: usize,
+    /// Address, distance of rows, distance along the depth.
+    pub left: (*const f32, usize, usize),
+    pub right: Right,
+    pub out: View,
+    pub finish: Finish,
+}
+
+impl Block {
+    /// `depths` gives the part of the depth that a tile of these rows and columns needs; none is not computed.
+    ///
+    /// # Safety
+    /// All tiles lie in their memory, and results overlap nothing else.
+    pub unsafe fn run(&self, depths: impl Fn(Range<usize>, Range<usize>) -> Range<usize>) {
+        let (width, panels) = (self.isa.width(), Even::new(self.rows, self.isa.height));
+        for (number, first) in (0..self.columns).step_by(width).enumerate() {
+            let columns = first..(first + width).min(self.columns);
+            let (right, step) = match self.right.tail {
+                Some(tail) if columns.end == self.columns => tail,
+                _ => (self.right.at.wrapping_add(number * self.right.panel), self.right.step),
+            };
+            for rows in (0..panels.panels).map(|panel| panels.at(panel)) {
+                let depth = depths(rows.clone(), columns.clone());
+                if depth.is_empty() {
+                    continue;
+                }
+                let tile = Tile {
+                    depth: depth.len(),
+                    a: self.left.0.wrapping_add(rows.start * self.left.1 + depth.start * self.left.2),
+                    a_row: self.left.1,
+                    a_step: self.left.2,
+                    b: right.wrapping_add(depth.start * step),
+                    b_step: step,
+                    out: self.out.row(rows.start).wrapping_add(first),
+                    out_row: self.out.row,
+                    out_column: 1,
+                    columns: columns.len(),
+                    finish: self.finish,
+                };
+                // SAFETY: the caller's.
+                unsafe { self.isa.run(&tile, rows.len()) };
+            }
+        }
+    }
+}
+
+/// Scores of some queries that become weights.
+struct Weigh<'a> {
+    scores: View,
+    queries: usize,
+    keys: usize,
+    /// How many of the keys each query sees.
+    seen: &'a dyn Fn(usize) -> usize,
+    mask: Option<View>,
+    /// For each query: the greatest score, the sum of powers, and what earlier sums must be multiplied by.
+    state: &'a mut [[f32; 3]],
+}
+
+/// Adds a row of summands.
+///
+/// # Safety
+/// The mask has such a row of so many elements.
+#[inline(always)]
+pub unsafe fn add_mask(row: &mut [f32], mask: Option<View>, query: usize) {
+    let Some(mask) = mask else { return };
+    let from = mask.row(query);
+    // SAFETY: the caller's.
+    unsafe {
+        if mask.column == 1 {
+            let summands = std::slice::from_raw_parts(from, row.len());
+            row.iter_mut().zip(summands).for_each(|(score, summand)| *score += summand);
+            return;
+        }
+        for (k, score) in row.iter_mut().enumerate() {
+            *score += *from.add(k * mask.column);
+        }
+    }
+}
+
+impl Task for Weigh<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for query in 0..self.queries {
+            let seen = (self.seen)(query).min(self.keys);
+            // SAFETY: the scores have so many rows of at least so many elements.
+            let row = unsafe { std::slice::from_raw_parts_mut(self.scores.row(query), self.keys) };
+            let (row, hidden) = row.split_at_mut(seen);
+            hidden.fill(0.0);
+            // SAFETY: a mask has the scores' shape.
+            unsafe { add_mask(row, self.mask, query) };
+            let [before, sum, _] = self.state[query];
+            let top = fold(row, before, |x| x, |top, x| if x > top { x } else { top });
+            // Where nothing is seen all powers are zero, not powers of a difference of infinities.
+            let safe = if top == f32::NEG_INFINITY { 0.0 } else { top };
+            row.iter_mut().for_each(|x| *x = math::exp_down::<FMA>(*x - safe));
+            let own = fold(row, 0.0, |x| x, |sum, x| sum + x);
+            let old = math::exp_down::<FMA>(before - safe);
+            self.state[query] = [top, sum * old + own, old];
+        }
+    }
+}
+
+/// Multiplies a row.
+struct Stretch(*mut f32, usize, f32);
+
+impl Task for Stretch {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        // SAFETY: who made it has such a row for itself.
+        let row = unsafe { std::slice::from_raw_parts_mut(self.0, self.1) };
+        row.iter_mut().for_each(|x| *x *= self.2);
+    }
+}
+
+impl Attention {
+    /// Heads, queries, keys, sizes of keys and of values.
+    pub fn sizes(&self) -> [usize; 5] {
+        let (query, value) = (&self.query.geometry.shape, &self.value.geometry.shape);
+        let rank = query.len();
+        let heads = query[..rank - 2].iter().product();
+        [heads, query[rank - 2], value[rank - 2], query[rank - 1], value[rank - 1]]
+    }
+
+    /// How many of the keys from `key` on the query sees.
+    pub fn seen(&self, query: usize, key: usize) -> usize {
+        if self.causal { (query + 1).saturating_sub(key) } else { usize::MAX }
+    }
+
+    /// Writes `out`, and for each row the logarithm of the sum of powers of its scores (infinity where nothing is seen).
+    ///
+    /// # Safety
+    /// The tensors have fitting shapes without zeros and hold float32, `out` and `logs` (..., rows, 1) are fresh.
+    pub unsafe fn forward(&self, out: &Elements, logs: &Elements) {
+        let [heads, queries, ..] = self.sizes();
+        let parts = Even::new(queries, QUERIES);
+        // SAFETY: the caller's; every task has rows of its own.
+        let one = |task: usize| unsafe {
+            let (head, rows) = (task / parts.panels, parts.at(task % parts.panels));
+            self.forward_rows(head, rows, View::of(out, head), View::of(logs, head));
+        };
+        spread_over(heads * parts.panels, 1, &one);
+    }
+
+    unsafe fn forward_rows(&self, head: usize, rows: Range<usize>, out: View, logs: View) {
+        let isa = Isa::current();
+        let [_, _, keys, size, width] = self.sizes();
+        let held = KEYS.min(keys);
+        let (pitch, count) = (held + PAD, rows.len());
+        let (query, key, value) = (View::of(&self.query, head), View::of(&self.key, head), View::of(&self.value, head));
+        let (out, logs) = (out.after(rows.start), logs.after(rows.start));
+        let mask = self.mask.as_ref().map(|mask| View::of(mask, head).after(rows.start));
+        let mut state = [[f32::NEG_INFINITY, 0.0, 0.0]; QUERIES];
+        let room = [count * pitch, turned_room(isa, held, size), isa.width() * held];
+        with_scratch(room.iter().sum(), |memory| {
+            let scores = View { at: memory, row: pitch, column: 1 };
+            let turned_at = memory.wrapping_add(room[0]);
+            let tail_at = turned_at.wrapping_add(room[1]);
+            for first in (0..keys).step_by(KEYS) {
+                let seen = |query: usize| self.seen(rows.start + query, first);
+                let held = held.min(keys - first).min(seen(count - 1));
+                if held == 0 {
+                    break;
+                }
+                // SAFETY: the caller's; the memory has room for the largest block.
+                unsafe {
+                    let right = turned(isa, key.after(first), held, size, turned_at);
+                    let left = (query.row(rows.start).cast_const(), query.row, 1);
+                    let finish = Finish { scale: self.scale, ..Finish::PLAIN };
+                    Block { isa, rows: count, columns: held, left, right, out: scores, finish }
+                        .run(|rows, keys| if keys.start < seen(rows.end - 1) { 0..size } else { 0..0 });
+                    let mask = mask.map(|mask| View { at: mask.at.wrapping_add(first * mask.column), ..mask });
+                    dispatch(Weigh { scores, queries: count, keys: held, seen: &seen, mask, state: &mut state });
+                    if first > 0 {
+                        for row in 0..count {
+                            dispatch(Stretch(out.row(row), width, state[row][2]));
+                        }
+                    }
+                    let right = lying(isa, value.after(first), width, held, tail_at);
+                    let left = (scores.at.cast_const(), pitch, 1);
+                    let finish = Finish { add: first > 0, ..Finish::PLAIN };
+                    Block { isa, rows: count, columns: width, left, right, out, finish }
+                        .run(|rows, _| 0..held.min(seen(rows.end - 1)));
+                }
+            }
+            for (row, [top, sum, _]) in state[..count].iter().enumerate() {
+                let dead = *top == f32::NEG_INFINITY && *sum == 0.0;
+                dispatch(Stretch(out.row(row), width, if dead { 0.0 } else { 1.0 / sum }));
+                // SAFETY: the caller's.
+                unsafe { *logs.row(row) = if dead { f32::INFINITY } else { top + sum.ln() } };
+            }
+        });
+    }
+}
