@@ -1,5 +1,6 @@
 //! The innermost tiles of matrix products and the packing of their panels (benchmarks/bars.py: products).
 
+use super::dots::{Dots, dots};
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Avx2, Avx512};
 use super::simd::{Plain, Simd};
@@ -231,6 +232,8 @@ pub struct Isa {
     tiles: [&'static [unsafe fn(&Tile)]; 2],
     /// As `pack`.
     pub pack: unsafe fn(Panel, *const f32, usize, usize),
+    /// As `dots`, by rows less one.
+    pub dots: [unsafe fn(&Dots); 4],
 }
 
 impl Isa {
@@ -266,7 +269,7 @@ impl Isa {
 }
 
 macro_rules! isa {
-    ($isa:ident, $simd:ty, $tile:ident, $pack:ident, [$($height:literal)*] $(, $features:literal)?) => {
+    ($isa:ident, $simd:ty, $tile:ident, $pack:ident, $dots:ident, [$($height:literal)*] $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         unsafe fn $tile<const H: usize, const W: usize>(t: &Tile) {
             // SAFETY: the caller's.
@@ -279,17 +282,24 @@ macro_rules! isa {
             unsafe { pack::<$simd>(panel, from, across, along) }
         }
 
+        $(#[target_feature(enable = $features)])?
+        unsafe fn $dots<const M: usize>(d: &Dots) {
+            // SAFETY: the caller's.
+            unsafe { dots::<$simd, M>(d) }
+        }
+
         static $isa: Isa = Isa {
             lanes: <$simd>::LANES,
             height: <$simd>::HEIGHT,
             tiles: [&[$($tile::<$height, 1>),*], &[$($tile::<$height, 2>),*]],
             pack: $pack,
+            dots: [$dots::<1>, $dots::<2>, $dots::<3>, $dots::<4>],
         };
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-isa!(WIDE, Avx512, tile_512, pack_512, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
+isa!(WIDE, Avx512, tile_512, pack_512, dots_512, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
 #[cfg(target_arch = "x86_64")]
-isa!(MIDDLE, Avx2, tile_256, pack_256, [1 2 3 4 5 6], "avx2,fma");
-isa!(NARROW, Plain, tile_128, pack_128, [1 2 3 4 5 6 7 8]);
+isa!(MIDDLE, Avx2, tile_256, pack_256, dots_256, [1 2 3 4 5 6], "avx2,fma");
+isa!(NARROW, Plain, tile_128, pack_128, dots_128, [1 2 3 4 5 6 7 8]);

@@ -10,6 +10,7 @@ pub mod complex;
 pub mod conv;
 pub mod copy;
 pub mod curves;
+pub mod dots;
 pub mod element;
 pub mod entropy;
 pub mod extreme;

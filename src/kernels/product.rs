@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use super::dots::Dots;
 use super::iterate::spread_over;
 use super::micro::{Finish, Isa, Panel, Start, Tile};
 
@@ -91,6 +92,8 @@ const DEPTH: usize = 384;
 /// Elements of packed panels of the right and the left side; the left ones stay in the second cache.
 const RIGHT: usize = 1 << 20;
 const LEFT: usize = 1 << 18;
+/// Rows up to which columns along the depth are not packed.
+const FEW: usize = 8;
 /// Elements of the left side up to which tiles read it where it lies, and rows of one task then.
 const DIRECT: usize = 1 << 16;
 const ROWS: usize = 256;
@@ -201,6 +204,14 @@ unsafe fn multiply_by(product: &Product<'_>, parallel: bool) {
     }
     let turned = product.out.column != 1 && product.out.row == 1;
     let product = if turned { turn(product) } else { *product };
+    let few = if product.columns <= FEW && product.rows > FEW { turn(&product) } else { product };
+    if let (Side::Matrix(x), Side::Matrix(w)) = (few.a, few.b)
+        && few.rows <= FEW
+        && w.along == 1
+    {
+        // SAFETY: the caller's.
+        return unsafe { by_dots(&few, x, w, parallel) };
+    }
     let run = Run::new(&product, parallel);
     // SAFETY: the caller's.
     unsafe {
@@ -209,6 +220,49 @@ unsafe fn multiply_by(product: &Product<'_>, parallel: bool) {
             _ => run.all(),
         }
     }
+}
+
+/// A product of a few rows, whose columns lie along the depth.
+unsafe fn by_dots(product: &Product<'_>, x: Matrix, w: Matrix, parallel: bool) {
+    let Product { rows, columns, depth, .. } = *product;
+    let isa = Isa::current();
+    let room = if x.along == 1 { 0 } else { rows * depth };
+    with_scratch(room, |memory| {
+        let lined: Matrix = if x.along == 1 {
+            x
+        } else {
+            for (row, p) in (0..rows).flat_map(|row| (0..depth).map(move |p| (row, p))) {
+                // SAFETY: the caller's; the memory has room for all rows.
+                unsafe { *memory.add(row * depth + p) = *x.from.add(row * x.across + p * x.along) };
+            }
+            Matrix { from: memory.cast_const(), across: depth, along: 1 }
+        };
+        let wide = (PARALLEL_ABOVE / 8 / depth.max(1)).max(8);
+        each(columns.div_ceil(wide), parallel, |task| {
+            let (left, right): (&Matrix, &Matrix) = (&lined, &w);
+            let (column, out) = (task * wide, product.out);
+            for row in (0..rows).step_by(4) {
+                let start = product.finish.start.map(|start| Start {
+                    from: start.from.wrapping_add(row * start.row + column * start.column),
+                    ..start
+                });
+                let dots = Dots {
+                    depth,
+                    x: left.from.wrapping_add(row * left.across),
+                    x_row: left.across,
+                    w: right.from.wrapping_add(column * w.across),
+                    w_row: right.across,
+                    out: out.to.wrapping_add(row * out.row + column * out.column),
+                    out_row: out.row,
+                    out_column: out.column,
+                    columns: wide.min(columns - column),
+                    finish: Finish { start, ..product.finish },
+                };
+                // SAFETY: the caller's; every task has columns of its own.
+                unsafe { isa.dots[(rows - row).min(4) - 1](&dots) };
+            }
+        });
+    });
 }
 
 /// The same product seen from the other side.
