@@ -8,6 +8,9 @@ import pytest
 from keras_oracle import array, forget_names, keras
 from pyburn import keras as ours
 
+X = array((3, 4))
+HOLES = np.array([1.0, np.nan, np.inf, -np.inf], np.float32)
+
 
 def arithmetic(k):
     x, y = k.Input((4, 3), name="x"), k.Input((4, 3), name="y")
@@ -87,3 +90,96 @@ def test_symbols_have_no_values():
         bool(x)
     with pytest.raises(TypeError, match="cannot be iterated"):
         list(x)
+
+
+MORE = [
+    ("abs", (X,), {}),
+    ("all", (X > 0,), {"axis": 1}),
+    ("any", (X > 0,), {"axis": (0, 1), "keepdims": True}),
+    ("any", (X > 0,), {}),
+    ("arange", (5,), {}),
+    ("arange", (), {"start": 0, "stop": 7, "step": 2}),
+    ("arange", (1.0, 2.0, 0.25), {}),
+    ("argmin", (X,), {"axis": 1}),
+    ("argsort", (X,), {"axis": 0}),
+    ("broadcast_to", (X[:1], (3, 4)), {}),
+    ("ceil", (X,), {}),
+    ("cumsum", (X,), {"axis": 1}),
+    ("cumsum", (X,), {}),
+    ("elu", (X,), {"alpha": 0.5}),
+    ("equal", (X, X.T.reshape(X.shape)), {}),
+    ("erf", (X,), {}),
+    ("eye", (3,), {}),
+    ("eye", (3, 2), {"dtype": "int32"}),
+    ("flip", (X,), {"axis": 1}),
+    ("flip", (X,), {}),
+    ("floor", (X,), {}),
+    ("floor_divide", (X, 0.3), {}),
+    ("full", ((2, 3), 1.5), {}),
+    ("greater", (X, 0.1), {}),
+    ("greater_equal", (X, X), {}),
+    ("isnan", (HOLES,), {}),
+    ("isfinite", (HOLES,), {}),
+    ("isinf", (HOLES,), {}),
+    ("leaky_relu", (X,), {}),
+    ("less", (X, 0.1), {}),
+    ("less_equal", (X, 0.1), {}),
+    ("linspace", (0.0, 1.0), {"num": 5}),
+    ("log1p", (np.abs(X),), {}),
+    ("logical_and", (X > 0, X < 0.5), {}),
+    ("logical_not", (X > 0,), {}),
+    ("logical_or", (X > 0, X < -0.5), {}),
+    ("logsumexp", (X,), {"axis": 1, "keepdims": True}),
+    ("logsumexp", (X,), {}),
+    ("mod", (X, 0.4), {}),
+    ("moveaxis", (X, 0, 1), {}),
+    ("norm", (X,), {}),
+    ("norm", (X,), {"ord": 1, "axis": 1}),
+    ("not_equal", (X, X), {}),
+    ("ones", ((2, 3),), {"dtype": "int32"}),
+    ("ones_like", (X,), {}),
+    ("pad", (X, ((1, 0), (0, 2))), {}),
+    ("pad", (X, ((1, 1), (2, 2))), {"constant_values": 2.0}),
+    ("prod", (X,), {"axis": 1}),
+    ("prod", (X,), {}),
+    ("repeat", (X, 2), {"axis": 1}),
+    ("repeat", (X, 2), {}),
+    ("roll", (X, 1), {"axis": 1}),
+    ("round", (X,), {"decimals": 1}),
+    ("sign", (X,), {}),
+    ("softplus", (X,), {}),
+    ("sort", (X,), {"axis": 0}),
+    ("split", (X, 2), {"axis": 1}),
+    ("split", (X, [1, 3]), {"axis": 1}),
+    ("std", (X,), {"axis": 0}),
+    ("stop_gradient", (X,), {}),
+    ("swapaxes", (X, 0, 1), {}),
+    ("take", (X, np.array([[0, -1], [1, 1]])), {"axis": 1}),
+    ("take", (X, np.array([5, 0])), {}),
+    ("tile", (X, (2, 1)), {}),
+    ("tril", (X,), {}),
+    ("triu", (X,), {"k": 1}),
+    ("var", (X,), {}),
+    ("var", (X,), {"axis": 1, "keepdims": True}),
+    ("zeros", (4,), {}),
+    ("zeros_like", (X,), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), MORE, ids=[f"{case[0]}-{n}" for n, case in enumerate(MORE)])
+def test_more_functions(name, args, kwargs):
+    def both(library, tensor):
+        given = [tensor(each) if isinstance(each, np.ndarray) else each for each in args]
+        found = getattr(library.ops, name)(*given, **kwargs)
+        return found if isinstance(found, (list, tuple)) else [found]
+
+    theirs, mine = both(keras, keras.ops.convert_to_tensor), both(ours, pyburn.tensor)
+    assert len(theirs) == len(mine)
+    for expected, found in zip(theirs, mine):
+        expected = keras.ops.convert_to_numpy(expected)
+        assert tuple(found.shape) == expected.shape
+        assert (found.is_floating_point(), found.dtype == pyburn.bool) == (
+            expected.dtype.kind == "f",
+            expected.dtype.kind == "b",
+        )
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-6)

@@ -122,3 +122,35 @@ def test_double_precision():
         assert model.weights[0].dtype == pyburn.float64
     finally:
         ours.config.set_floatx("float32")
+
+
+@pytest.mark.parametrize("library", [keras, ours], ids=["keras", "ours"])
+def test_steps_of_ones_own_are_given_what_keras_gives(library):
+    """`x, y = data` is how most of them begin."""
+    seen = []
+
+    class Watched(library.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = library.layers.Dense(1)
+
+        def call(self, x):
+            return self.dense(x)
+
+        def train_step(self, data):
+            seen.append(("train", len(data)))
+            return super().train_step(data)
+
+        def test_step(self, data):
+            seen.append(("test", len(data)))
+            return super().test_step(data)
+
+    model = Watched()
+    model.compile("sgd", "mse")
+    x, y = array((8, 3)), array((8, 1), 1)
+    model.fit(x, y, batch_size=8, validation_data=(x, y), verbose=0)
+    model.fit(x, y, batch_size=8, sample_weight=np.ones(8, "float32"), verbose=0)
+    model.evaluate(x, y, batch_size=8, verbose=0)
+    model.train_on_batch(x, y)
+    model.test_on_batch(x, y)
+    assert seen == [("train", 2), ("test", 2), ("train", 3), ("test", 2), ("train", 3), ("test", 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins  # some functions of Keras have the names of Python's
 from collections.abc import Callable
 from typing import Any
 
@@ -140,6 +141,164 @@ _TABLE: list[tuple[str, str, Callable[..., Any]]] = [
     ("TrueDivide", "true_divide", lambda x1, x2: _ops.true_divide(_tensor(x1), x2)),
     ("Where", "where", lambda condition, x1, x2: _ops.where(condition, x1, x2)),
 ]
+
+
+def _placed(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes a tensor out of sizes, with Keras's names of dtypes."""
+
+    def function(*args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        return make(*args, dtype=_settings.as_dtype(dtype or _settings.floatx()), **kwargs)
+
+    return function
+
+
+def _arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+    numbers = [number for number in (start, stop, step) if number is not None]
+    whole = builtins.all(isinstance(number, int) for number in numbers)
+    kind = _settings.as_dtype(dtype or ("int32" if whole else _settings.floatx()))
+    first, last = (0, start) if stop is None else (start, stop)
+    return _ops.arange(first, last, 1 if step is None else step, dtype=kind)
+
+
+def _spread(root: bool) -> Callable[..., Any]:
+    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        mean = _reduced(_mean)
+        away = _tensor(x) - mean(x, axis, True)
+        found = mean(away * away, axis, keepdims)
+        return _ops.sqrt(found) if root else found
+
+    return function
+
+
+def _product(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
+    x = _tensor(x)
+    made = x.prod() if axis is None else x.prod(axis, keepdim=keepdims)
+    made = made.reshape([1] * x.dim()) if axis is None and keepdims else made
+    return made if dtype is None else convert_to_tensor(made, dtype)
+
+
+def _split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    return list(_ops.tensor_split(_tensor(x), indices_or_sections, axis))
+
+
+def _take(x: Any, indices: Any, axis: int | None = None) -> Tensor:
+    x, places = _tensor(x), _tensor(indices).long()
+    x, axis = (x.reshape([-1]), 0) if axis is None else (x, axis % x.dim())
+    places = _ops.where(places < 0, places + x.shape[axis], places)
+    found = x.index_select(axis, places.reshape([-1]))
+    return found.reshape([*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]])
+
+
+def _pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = None) -> Tensor:
+    x = _tensor(x)
+    pairs = [pad_width] * x.dim() if isinstance(pad_width, int) else list(pad_width)
+    pairs = [(each, each) if isinstance(each, int) else tuple(each) for each in pairs]
+    pairs = pairs * x.dim() if len(pairs) == 1 else pairs
+    if mode != "constant":
+        raise NotImplementedError(f"ops.pad: mode={mode!r} is not there; 'constant' is")
+    flat = [number for pair in reversed(pairs) for number in pair]
+    return _functional.pad(x, flat, value=constant_values or 0)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+    from pyburn import linalg
+
+    return linalg.norm(_tensor(x), ord, _axes(axis), keepdim=keepdims)
+
+
+def _two(compute: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x1, x2: compute(_tensor(x1), _like(x2, x1))
+
+
+def _one(compute: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: compute(_tensor(x))
+
+
+_TABLE += [
+    ("Abs", "abs", _one(_ops.abs)),
+    ("All", "all", lambda x, axis=None, keepdims=False: _logical(_ops.all, x, axis, keepdims)),
+    ("Any", "any", lambda x, axis=None, keepdims=False: _logical(_ops.any, x, axis, keepdims)),
+    ("Arange", "arange", _arange),
+    ("Argmin", "argmin", lambda x, axis=None, keepdims=False: _ops.argmin(_tensor(x), axis, keepdim=keepdims)),
+    ("Argsort", "argsort", lambda x, axis=-1: _ops.argsort(_tensor(x), axis, stable=True)),
+    ("BroadcastTo", "broadcast_to", lambda x, shape: _ops.broadcast_to(_tensor(x), tuple(shape))),
+    ("Ceil", "ceil", _one(_ops.ceil)),
+    ("Cumsum", "cumsum", lambda x, axis=None: _flat_or(x, axis).cumsum(axis or 0)),
+    ("Elu", "elu", lambda x, alpha=1.0: _functional.elu(_tensor(x), alpha)),
+    ("Equal", "equal", _two(_ops.eq)),
+    ("Erf", "erf", _one(_ops.erf)),
+    ("Eye", "eye", _placed(lambda N, M=None, dtype=None: _ops.eye(N, N if M is None else M, dtype=dtype))),
+    ("Flip", "flip", lambda x, axis=None: _tensor(x).flip(*_listed(x, axis))),
+    ("Floor", "floor", _one(_ops.floor)),
+    ("FloorDivide", "floor_divide", _two(_ops.floor_divide)),
+    ("Full", "full", lambda shape, fill_value, dtype=None: _filled(shape, fill_value, dtype)),
+    ("Greater", "greater", _two(_ops.gt)),
+    ("GreaterEqual", "greater_equal", _two(_ops.ge)),
+    ("Isfinite", "isfinite", _one(_ops.isfinite)),
+    ("Isinf", "isinf", _one(_ops.isinf)),
+    ("Isnan", "isnan", _one(_ops.isnan)),
+    ("LeakyRelu", "leaky_relu", lambda x, negative_slope=0.2: _functional.leaky_relu(_tensor(x), negative_slope)),
+    ("Less", "less", _two(_ops.lt)),
+    ("LessEqual", "less_equal", _two(_ops.le)),
+    ("Linspace", "linspace", lambda start, stop, num=50: _ops.linspace(start, stop, num)),
+    ("Log1p", "log1p", _one(_ops.log1p)),
+    ("LogicalAnd", "logical_and", _two(_ops.logical_and)),
+    ("LogicalNot", "logical_not", _one(_ops.logical_not)),
+    ("LogicalOr", "logical_or", _two(_ops.logical_or)),
+    ("Logsumexp", "logsumexp", _reduced(lambda x, axis, keepdim: _ops.logsumexp(x, axis, keepdim))),
+    ("Mod", "mod", _two(_ops.remainder)),
+    ("Moveaxis", "moveaxis", lambda x, source, destination: _ops.movedim(_tensor(x), source, destination)),
+    ("Norm", "norm", _norm),
+    ("NotEqual", "not_equal", _two(_ops.ne)),
+    ("Ones", "ones", _placed(lambda shape, dtype=None: _ops.ones(_shape(shape), dtype=dtype))),
+    ("OnesLike", "ones_like", _one(_ops.ones_like)),
+    ("Pad", "pad", _pad),
+    ("Prod", "prod", _product),
+    ("Repeat", "repeat", lambda x, repeats, axis=None: _ops.repeat_interleave(_tensor(x), repeats, axis)),
+    ("Roll", "roll", lambda x, shift, axis=None: _ops.roll(_tensor(x), shift, axis)),
+    ("Round", "round", lambda x, decimals=0: _ops.round(_tensor(x), decimals=decimals)),
+    ("Sign", "sign", _one(_ops.sign)),
+    ("Softplus", "softplus", _one(_functional.softplus)),
+    ("Sort", "sort", lambda x, axis=-1: _tensor(x).sort(axis).values),
+    ("Split", "split", _split),
+    ("Std", "std", _spread(True)),
+    ("StopGradient", "stop_gradient", lambda variable: _tensor(variable).detach()),
+    ("Swapaxes", "swapaxes", lambda x, axis1, axis2: _tensor(x).transpose(axis1, axis2)),
+    ("Take", "take", _take),
+    ("Tile", "tile", lambda x, repeats: _tensor(x).tile([repeats] if isinstance(repeats, int) else list(repeats))),
+    ("Tril", "tril", lambda x, k=0: _ops.tril(_tensor(x), k)),
+    ("Triu", "triu", lambda x, k=0: _ops.triu(_tensor(x), k)),
+    ("Var", "var", _spread(False)),
+    ("Zeros", "zeros", _placed(lambda shape, dtype=None: _ops.zeros(_shape(shape), dtype=dtype))),
+    ("ZerosLike", "zeros_like", _one(_ops.zeros_like)),
+]
+
+
+def _shape(shape: Any) -> list[int]:
+    return [shape] if isinstance(shape, int) else list(shape)
+
+
+def _filled(shape: Any, value: Any, dtype: Any) -> Tensor:
+    given = _tensor(value)
+    return given.to(_settings.as_dtype(dtype) if dtype is not None else given.dtype).expand(_shape(shape)).clone()
+
+
+def _flat_or(x: Any, axis: Any) -> Tensor:
+    flat: Tensor = _tensor(x)
+    return flat.reshape([-1]) if axis is None else flat
+
+
+def _listed(x: Any, axis: Any) -> list[int]:
+    if axis is None:
+        return list(range(_tensor(x).dim()))
+    return [axis] if isinstance(axis, int) else list(axis)
+
+
+def _logical(reduce: Callable[..., Any], x: Any, axis: Any, keepdims: bool) -> Any:
+    values = _tensor(x) != 0
+    for each in sorted((place % values.dim() for place in _listed(x, axis)), reverse=True):
+        values = reduce(values, each, keepdim=keepdims)
+    return values
 
 
 def _like(value: Any, other: Any) -> Tensor:

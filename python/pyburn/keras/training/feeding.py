@@ -52,6 +52,18 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
+def step_data(batch: Any) -> Any:
+    """What a `train_step` or `test_step` is given of a batch: `(x, y)` where there are no weights, as Keras does it.
+
+    Example:
+        >>> step_data((1, 2, None)), step_data((1, None, None)), step_data((1, 2, 3))
+        ((1, 2), (1,), (1, 2, 3))
+    """
+    if not isinstance(batch, tuple) or len(batch) != 3 or batch[2] is not None:
+        return batch
+    return batch[:1] if batch[1] is None else batch[:2]
+
+
 def unpack_x_y_sample_weight(batch: Any) -> tuple[Any, Any, Any]:
     """(x, y, sample_weight) of what a loader gave; what is not there is None.
 

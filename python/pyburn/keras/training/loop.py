@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyburn.keras.callbacks.base import CallbackList
-from pyburn.keras.training.feeding import Batches
+from pyburn.keras.training.feeding import Batches, step_data
 from pyburn.train import Learner, events
 from pyburn.train.batches import move
 
@@ -62,7 +62,7 @@ class KerasLearner(Learner):
         """Nothing; the model has taken one step, and `logs` has its numbers."""
         self.data = move(data, self.device)
         self.events.fire("before_batch", self)
-        self.logs = numbers(self.model.train_step(self.data))
+        self.logs = numbers(self.model.train_step(step_data(self.data)))
         self.step += 1
         self.events.fire("after_step", self)
         self.events.fire("after_batch", self)

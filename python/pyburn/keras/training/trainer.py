@@ -15,7 +15,14 @@ from pyburn.keras.layer import Layer
 from pyburn.keras.metrics.base import Mean, Metric
 from pyburn.keras.symbolic import flatten, map_structure
 from pyburn.keras.training.compiled import CompiledLoss, CompiledMetrics
-from pyburn.keras.training.feeding import Batches, as_tensors, batches_of, split_off, unpack_x_y_sample_weight
+from pyburn.keras.training.feeding import (
+    Batches,
+    as_tensors,
+    batches_of,
+    split_off,
+    step_data,
+    unpack_x_y_sample_weight,
+)
 from pyburn.keras.training.loop import KerasLearner, Validation, numbers
 from pyburn.train import batches as learner_batches
 from pyburn.train import events
@@ -342,7 +349,7 @@ class Trainer(Layer):
             self.eval()
             for number, batch in enumerate(data):
                 callbacks.on_test_batch_begin(number)
-                logs = numbers(self.test_step(learner_batches.move(batch, place)))
+                logs = numbers(self.test_step(step_data(learner_batches.move(batch, place))))
                 callbacks.on_test_batch_end(number, logs)
         callbacks.on_test_end(logs)
         return logs
