@@ -161,3 +161,36 @@ def test_masking_layer_and_global_average():
     x = array((2, 5, 3))
     x[0, 3:] = 0
     np.testing.assert_allclose(mine.predict(x, verbose=0), theirs.predict(x, verbose=0), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "args", "kwargs"),
+    [
+        ("ConvLSTM1D", (2, 4, 7, 3), (2, 3), {}),
+        ("ConvLSTM1D", (2, 4, 8, 3), (2, 3, 2, "same"), {"return_sequences": True}),
+        ("ConvLSTM2D", (2, 3, 6, 5, 2), (3, (2, 3)), {"return_state": True}),
+        ("ConvLSTM2D", (2, 3, 6, 6, 2), (3, 3), {"padding": "same", "dilation_rate": 2, "return_sequences": True}),
+        ("ConvLSTM2D", (2, 3, 7, 6, 2), (3, 2), {"strides": 2, "go_backwards": True, "use_bias": False}),
+        (
+            "ConvLSTM2D",
+            (2, 3, 5, 5, 1),
+            (2, 3),
+            {"activation": "relu", "recurrent_activation": "hard_sigmoid", "unit_forget_bias": False},
+        ),
+        ("ConvLSTM3D", (1, 2, 4, 4, 4, 2), (2, 2), {"padding": "same"}),
+    ],
+)
+def test_convolutional_lstms(name, shape, args, kwargs):
+    check_layer(name, shape, *args, tolerance=1e-4, **kwargs)
+
+
+def test_a_convolutional_lstm_trains():
+    frames = pyburn.rand(8, 4, 6, 6, 1)
+    model = ours.Sequential([ours.Input((4, 6, 6, 1)), ours.layers.ConvLSTM2D(4, 3, padding="same")])
+    model.add(ours.layers.Conv2D(1, 3, padding="same"))
+    model.compile("adam", "mse")
+    model.fit(frames, frames[:, -1], epochs=3, verbose=0)
+    assert model.predict(frames, verbose=0).shape == (8, 6, 6, 1)
+    again = ours.Sequential.from_config(model.get_config())
+    again.set_weights(model.get_weights())
+    pyburn.testing.assert_close(again(frames), model(frames))

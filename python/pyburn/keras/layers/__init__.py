@@ -7,6 +7,7 @@ from pyburn.keras.layers import activation as _activation
 from pyburn.keras.layers import attention as _attention
 from pyburn.keras.layers import cells as _cells
 from pyburn.keras.layers import conv as _conv
+from pyburn.keras.layers import convlstm as _convlstm
 from pyburn.keras.layers import core as _core_layers
 from pyburn.keras.layers import merging as _merging
 from pyburn.keras.layers import normalization as _normalization
@@ -19,6 +20,7 @@ from pyburn.keras.layers.activation import *  # noqa: F403
 from pyburn.keras.layers.attention import *  # noqa: F403
 from pyburn.keras.layers.cells import *  # noqa: F403
 from pyburn.keras.layers.conv import *  # noqa: F403
+from pyburn.keras.layers.convlstm import *  # noqa: F403
 from pyburn.keras.layers.core import *  # noqa: F403
 from pyburn.keras.layers.merging import *  # noqa: F403
 from pyburn.keras.layers.normalization import *  # noqa: F403
@@ -35,6 +37,7 @@ __all__ = [
     *_attention.__all__,
     *_cells.__all__,
     *_conv.__all__,
+    *_convlstm.__all__,
     *_core_layers.__all__,
     *_merging.__all__,
     *_normalization.__all__,

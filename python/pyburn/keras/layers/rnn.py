@@ -117,7 +117,7 @@ def _where(keep: Tensor, new: Any, old: Any) -> Any:
     return ops.where(keep, new, old)
 
 
-class _OfCell(RNN):
+class OfCell(RNN):
     """A recurrent layer that makes its cell out of its own arguments."""
 
     _cell: Any = Cell
@@ -176,7 +176,7 @@ def _positional(names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str,
     return {**dict(zip(names, args, strict=False)), **kwargs}
 
 
-class SimpleRNN(_OfCell):
+class SimpleRNN(OfCell):
     """The plain recurrent layer: `activation(x @ kernel + h @ recurrent_kernel + bias)` at each step.
 
     Args:
@@ -197,7 +197,7 @@ class SimpleRNN(_OfCell):
         return config
 
 
-class LSTM(_OfCell):
+class LSTM(OfCell):
     """A long short-term memory; gates in Keras's order: input, forget, cell, output.
 
     Args:
@@ -232,7 +232,7 @@ class LSTM(_OfCell):
         return outputs, outputs[:, -1], [hidden[0], memory[0]]
 
 
-class GRU(_OfCell):
+class GRU(OfCell):
     """A gated recurrent unit; gates in Keras's order: update, reset, candidate.
 
     Args:

@@ -180,9 +180,10 @@ class AUC(_Counts):
         name: Its name.
         dtype: Accepted for Keras's sake.
         thresholds: The thresholds, in place of even ones.
-        multi_label: Not there: raises when given.
-        num_labels: Not there, as `multi_label`.
-        label_weights: Not there, as `multi_label`.
+        multi_label: Whether the columns of predictions are labels, each with a curve of its own, whose areas are
+            averaged.
+        num_labels: How many labels there are; known from the predictions without it.
+        label_weights: How much each label counts in the average.
         from_logits: Whether predictions are logits.
     """
 
@@ -199,8 +200,8 @@ class AUC(_Counts):
         label_weights: Any = None,
         from_logits: bool = False,
     ) -> None:
-        if multi_label:
-            raise NotImplementedError("AUC: multi_label=True is not there; make one AUC for each label")
+        if num_labels and not multi_label:
+            raise ValueError("AUC: num_labels is needed only when multi_label is True")
         if curve not in ("ROC", "PR"):
             raise ValueError(f"AUC: curve is {curve!r}, but must be 'ROC' or 'PR'")
         inner = (
@@ -211,12 +212,49 @@ class AUC(_Counts):
         super().__init__([-1e-7, *inner, 1.0 + 1e-7], name, dtype)
         self.num_thresholds, self.curve, self.summation_method = len(inner) + 2, curve, summation_method
         self.from_logits, self._inner = from_logits, thresholds
+        self.multi_label, self.num_labels, self.label_weights = multi_label, num_labels, label_weights
+        self._labels: list[AUC] = []
+
+    def reset_state(self) -> None:
+        super().reset_state()
+        self._labels = []
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Nothing; the batch is part of the curve."""
+        if self.multi_label:
+            self._update_labels(tensor(y_true), tensor(y_pred), sample_weight)
+            return
+        if self.label_weights is not None:
+            sample_weight = self._weights_of(tensor(y_pred), sample_weight)
         super().update_state(y_true, ops.sigmoid(tensor(y_pred)) if self.from_logits else y_pred, sample_weight)
 
+    def _weights_of(self, pred: Tensor, sample_weight: Any) -> Tensor:
+        """The weights of all single decisions, from those of labels and samples."""
+        weight = tensor(self.label_weights).to(pred.dtype).to(pred.device).expand(pred.shape)
+        if sample_weight is None:
+            return weight
+        given = tensor(sample_weight).to(pred.dtype).to(pred.device)
+        return weight * given.reshape([*given.shape, *[1] * (pred.dim() - given.dim())])
+
+    def _update_labels(self, true: Tensor, pred: Tensor, sample_weight: Any) -> None:
+        if pred.dim() != 2 or (self.num_labels and pred.shape[1] != self.num_labels):
+            raise ValueError(
+                f"AUC: y_pred has shape {tuple(pred.shape)}, but multi_label=True needs (samples, "
+                f"{self.num_labels or 'labels'})"
+            )
+        if not self._labels:
+            settings = (self.num_thresholds, self.curve, self.summation_method, None, None, self._inner)
+            self._labels = [AUC(*settings, from_logits=self.from_logits) for _ in range(pred.shape[1])]
+        for place, each in enumerate(self._labels):
+            each.update_state(true[:, place], pred[:, place], sample_weight)
+
     def result(self) -> Any:
+        if self.multi_label:
+            areas = ops.stack([each.result() for each in self._labels]) if self._labels else ops.zeros(1)
+            if self.label_weights is None:
+                return areas.mean()
+            weight = tensor(self.label_weights).to(areas.dtype).cpu()
+            return (areas * weight).sum() / weight.sum()
         recall = _share(self.tp, self.tp + self.fn)
         if self.curve == "PR":
             if self.summation_method == "interpolation":
@@ -252,6 +290,9 @@ class AUC(_Counts):
             "num_thresholds": self.num_thresholds,
             "curve": self.curve,
             "summation_method": self.summation_method,
+            "multi_label": self.multi_label,
+            "num_labels": self.num_labels,
+            "label_weights": self.label_weights,
             "thresholds": self._inner,
             "from_logits": self.from_logits,
         }
