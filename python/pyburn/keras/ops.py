@@ -185,7 +185,7 @@ def _take(x: Any, indices: Any, axis: int | None = None) -> Tensor:
     x, places = _tensor(x), _tensor(indices).long()
     x, axis = (x.reshape([-1]), 0) if axis is None else (x, axis % x.dim())
     places = _ops.where(places < 0, places + x.shape[axis], places)
-    found = x.index_select(axis, places.reshape([-1]))
+    found: Tensor = x.index_select(axis, places.reshape([-1]))
     return found.reshape([*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]])
 
 
@@ -279,7 +279,7 @@ def _shape(shape: Any) -> list[int]:
 
 
 def _filled(shape: Any, value: Any, dtype: Any) -> Tensor:
-    given = _tensor(value)
+    given: Tensor = _tensor(value)
     return given.to(_settings.as_dtype(dtype) if dtype is not None else given.dtype).expand(_shape(shape)).clone()
 
 
