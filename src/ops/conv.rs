@@ -14,6 +14,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
+use crate::kernels::{conv_weight, convolve};
 use crate::tensor::geometry::{Dims, Geometry};
 use crate::tensor::{Tensor, prim};
 
@@ -108,20 +109,31 @@ enum Kernel {
     Weight,
 }
 
-/// Runs a CPU kernel in the working type: `a` is the input (or the output's gradient), `b` the other factor.
-fn on_cpu(op: &str, kernel: Kernel, problem: Problem, [a, b]: [&Tensor; 2], shape: &[usize]) -> Result<Tensor> {
+/// Runs a CPU kernel in the working type: `a` is the input (or the output's gradient), `b` the other factor; `bias` is of
+/// the working type.
+fn on_cpu(
+    op: &str,
+    kernel: Kernel,
+    problem: Problem,
+    [a, b]: [&Tensor; 2],
+    bias: Option<&Tensor>,
+    shape: &[usize],
+) -> Result<Tensor> {
     let (device, a, b) = (a.device(), &a.detached().moved(Device::Cpu)?, &b.detached().moved(Device::Cpu)?);
     let (dtype, wide) = (a.dtype(), working(a.dtype()));
-    let out = Tensor::zeroed(shape, wide)?;
+    let out =
+        if wide == DType::F32 { Tensor::uninit_with_pointer(shape, wide)?.0 } else { Tensor::zeroed(shape, wide)? };
     let ready =
         |x: &Tensor| if x.dtype() == wide { Elements::contiguous(x) } else { Elements::of(&x.converted(wide)?) };
     let (a, b, to) = (ready(a)?, ready(b)?, Elements::of(&out)?);
+    let bias = bias.map(Elements::contiguous).transpose()?;
     let work = out.numel().saturating_mul(16);
     guard::heavy(op, work, move || {
-        // SAFETY: all three are contiguous and of the type matched on, and `out` is new.
+        // SAFETY: all are contiguous and of the type matched on, and `out` is new.
         unsafe {
             if wide == DType::F32 {
-                compute::<f32>(kernel, &problem, a.slice(), b.slice(), to.slice_mut());
+                let bias = bias.as_ref().map(|bias| bias.slice::<f32>());
+                in_tiles(kernel, &problem, a.slice(), b.slice(), bias, to.slice_mut());
             } else {
                 compute::<f64>(kernel, &problem, a.slice(), b.slice(), to.slice_mut());
             }
@@ -134,6 +146,26 @@ fn on_cpu(op: &str, kernel: Kernel, problem: Problem, [a, b]: [&Tensor; 2], shap
 /// Whether our own kernel computes: on the CPU, and for integers, which the engine does not convolve.
 fn is_ours(x: &Tensor) -> bool {
     x.device().is_cpu() || !x.dtype().is_float()
+}
+
+/// float32, whose kernels leave sizes beyond 32 bits to the general ones.
+fn in_tiles(kernel: Kernel, problem: &Problem, a: &[f32], b: &[f32], bias: Option<&[f32]>, out: &mut [f32]) {
+    let done = match kernel {
+        Kernel::Forward => convolve::forward(problem, a, b, bias, out),
+        Kernel::Input => convolve::input_gradient(problem, a, b, out),
+        Kernel::Weight => conv_weight::weight_gradient(problem, a, b, out),
+    };
+    if done {
+        return;
+    }
+    out.fill(0.0);
+    compute(kernel, problem, a, b, out);
+    if let Some(bias) = bias {
+        let places: usize = problem.output.iter().product();
+        for (plane, &summand) in out.chunks_exact_mut(places).zip(bias.iter().cycle()) {
+            plane.iter_mut().for_each(|slot| *slot += summand);
+        }
+    }
 }
 
 fn compute<T: conv::Float>(kernel: Kernel, problem: &Problem, a: &[T], b: &[T], out: &mut [T]) {
@@ -172,8 +204,13 @@ fn engine<const N: usize>(
     if flat { movement::squeeze(&out, &[2]) } else { Ok(out) }
 }
 
-/// `x` (N, C, ...) with `weight` (O, C / groups, ...).
-pub fn convolve(x: &Tensor, weight: &Tensor, options: &Options) -> Result<Tensor> {
+/// `x` (N, C, ...) with `weight` (O, C / groups, ...), and a summand for each filter.
+pub fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Options) -> Result<Tensor> {
+    if let Some(bias) = bias
+        && !(x.device().is_cpu() && x.dtype() == DType::F32 && x.numel() > 0 && weight.numel() > 0)
+    {
+        return with_bias(&convolve(x, weight, None, options)?, bias);
+    }
     let (shape, sizes) = (x.shape(), weight.shape());
     let Some(spatial) = options.forward_sizes(&shape[2..], &sizes[2..]) else {
         return too_small("conv", &shape, &sizes, options);
@@ -184,7 +221,8 @@ pub fn convolve(x: &Tensor, weight: &Tensor, options: &Options) -> Result<Tensor
         creation::zeros(&target, x.dtype(), x.device())?
     } else if is_ours(x) {
         let problem = options.problem(&sizes, &shape[2..], &target[2..]);
-        on_cpu("conv", Kernel::Forward, problem, [x, weight], &target)?
+        let bias = bias.map(Tensor::detached);
+        on_cpu("conv", Kernel::Forward, problem, [x, weight], bias.as_ref(), &target)?
     } else {
         let o = options.clone();
         engine("conv", options, [x, weight], move |[x, w]| match o.spatial() {
@@ -193,14 +231,18 @@ pub fn convolve(x: &Tensor, weight: &Tensor, options: &Options) -> Result<Tensor
         })?
     };
     let out = laid_out(out, &[x, weight])?;
-    if let Some(record) = Record::new("ConvolutionBackward0", &[x, weight]) {
-        let o = options.clone();
+    let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
+    if let Some(record) = Record::new("ConvolutionBackward0", &inputs) {
+        let (o, biased) = (options.clone(), bias.is_some());
         record.save(x).save(weight).finish(&out, move |c| {
             let (grad, x, weight) = (c.grad()?, c.saved(0)?, c.saved(1)?);
-            grads([
-                c.when(0, || convolve_back(&grad, weight, &o, &x.shape()[2..]))?,
-                c.when(1, || weight_gradient(x, &grad, &o, &weight.shape()[2..]))?,
-            ])
+            let mut out = Grads::new();
+            out.push(c.when(0, || convolve_back(&grad, weight, &o, &x.shape()[2..]))?);
+            out.push(c.when(1, || weight_gradient(x, &grad, &o, &weight.shape()[2..]))?);
+            if biased {
+                out.push(c.when(2, || summed_up(&grad))?);
+            }
+            Ok(out)
         });
     }
     Ok(out)
@@ -215,7 +257,7 @@ pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial:
         creation::zeros(&target, grad.dtype(), grad.device())?
     } else if is_ours(grad) {
         let problem = options.problem(&sizes, spatial, &shape[2..]);
-        on_cpu("conv_transpose", Kernel::Input, problem, [grad, weight], &target)?
+        on_cpu("conv_transpose", Kernel::Input, problem, [grad, weight], None, &target)?
     } else {
         let reach = options.reach(&shape[2..], &sizes[2..]);
         let extra: Dims = (0..spatial.len())
@@ -234,7 +276,7 @@ pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial:
             let (x, weight) = (c.saved(0)?, c.saved(1)?);
             let grad = c.grad()?;
             grads([
-                c.when(0, || cut(&convolve(&grad, weight, &o)?, &x.shape()[2..]))?,
+                c.when(0, || cut(&convolve(&grad, weight, None, &o)?, &x.shape()[2..]))?,
                 c.when(1, || weight_gradient(&grad, x, &o, &weight.shape()[2..]))?,
             ])
         });
@@ -275,7 +317,7 @@ pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[u
         creation::zeros(&target, x.dtype(), x.device())?
     } else if is_ours(x) {
         let problem = options.problem(&target, &x.shape()[2..], &grad.shape()[2..]);
-        on_cpu("conv_weight", Kernel::Weight, problem, [x, grad], &target)?
+        on_cpu("conv_weight", Kernel::Weight, problem, [x, grad], None, &target)?
     } else {
         let o = options.clone();
         let grad = &filled_up(x, grad, options, kernel)?;
@@ -292,7 +334,7 @@ pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[u
             let (weight, x, grad) = (c.grad()?, c.saved(0)?, c.saved(1)?);
             grads([
                 c.when(0, || convolve_back(grad, &weight, &o, &x.shape()[2..]))?,
-                c.when(1, || cut(&convolve(x, &weight, &o)?, &grad.shape()[2..]))?,
+                c.when(1, || cut(&convolve(x, &weight, None, &o)?, &grad.shape()[2..]))?,
             ])
         });
     }
@@ -397,15 +439,14 @@ impl Call<'_> {
                 .map(|dim| (reach[dim] + output_padding[dim]).checked_sub(2 * o.padding[dim]))
                 .collect();
             match spatial {
-                Some(spatial) if !spatial.contains(&0) => convolve_back(&x, self.weight, o, &spatial)?,
+                Some(spatial) if !spatial.contains(&0) => {
+                    let out = convolve_back(&x, self.weight, o, &spatial)?;
+                    self.bias.map_or(Ok(out.clone()), |bias| with_bias(&out, bias))?
+                }
                 _ => return too_small(self.op, &shape, &sizes, o),
             }
         } else {
-            convolve(&x, self.weight, o)?
-        };
-        let out = match self.bias {
-            Some(bias) => with_bias(&out, bias)?,
-            None => out,
+            convolve(&x, self.weight, self.bias, o)?
         };
         if unbatched { movement::squeeze(&out, &[0]) } else { Ok(out) }
     }
@@ -420,14 +461,19 @@ fn with_bias(x: &Tensor, bias: &Tensor) -> Result<Tensor> {
     if let Some(record) = Record::new("AddBackward0", &[x, bias]) {
         record.finish(&out, |c| {
             let grad = c.grad()?;
-            let others: Vec<usize> = (0..grad.rank()).filter(|&dim| dim != 1).collect();
             let mut out = Grads::new();
             out.push(Some(grad.clone()));
-            out.push(c.when(1, || reduce::sum(&grad, &others, false))?);
+            out.push(c.when(1, || summed_up(&grad))?);
             Ok(out)
         });
     }
     Ok(out)
+}
+
+/// The gradient of a summand for each channel.
+fn summed_up(grad: &Tensor) -> Result<Tensor> {
+    let others: Vec<usize> = (0..grad.rank()).filter(|&dim| dim != 1).collect();
+    reduce::sum(grad, &others, false)
 }
 
 /// Numbers from Python, refused when negative.

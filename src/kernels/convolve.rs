@@ -1,0 +1,460 @@
+//! Convolution of float32 images and the gradient of its input, as sums over shifted sheets
+//! (benchmarks/bars.py: convolutions).
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use super::conv::Problem;
+use super::conv_tile::{self, LARGEST, Start, WIDEST, Walk};
+use super::iterate::spread_over;
+use super::sheet::{self, Axis, Sheet};
+use super::simd::Simd;
+use super::widest::{self, Work};
+
+/// Floats of weights that a task goes through again and again: a part of the second-level cache.
+const NEAR: usize = 1 << 16;
+
+/// Floats of weights that do not stay in the cache from one sample to the next.
+const HEAVY: usize = 1 << 18;
+
+/// Floats of sheets that are laid out at once where threads share them.
+pub const ROUND: usize = 1 << 22;
+
+/// Multiplications that are worth a task of their own.
+pub const TASK: usize = 1 << 16;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Floats of scratch memory that a thread keeps from one call to the next.
+const KEPT: usize = 1 << 20;
+
+/// Lends memory of this thread's; what stands in it is of no meaning.
+pub fn with_scratch<T>(length: usize, use_it: impl FnOnce(&mut [f32]) -> T) -> T {
+    let mut memory = SCRATCH.take();
+    if memory.len() < length {
+        memory = vec![0.0; length];
+    }
+    let out = use_it(&mut memory[..length]);
+    if memory.len() <= KEPT {
+        SCRATCH.set(memory);
+    }
+    out
+}
+
+/// Memory that several tasks write, each to places of its own.
+#[derive(Clone, Copy)]
+pub struct Shared(*mut f32);
+
+// SAFETY: tasks write to different places.
+unsafe impl Send for Shared {}
+// SAFETY: as for Send.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    pub fn of(memory: &mut [f32]) -> Self {
+        Self(memory.as_mut_ptr())
+    }
+
+    pub fn at(self, index: usize) -> *mut f32 {
+        self.0.wrapping_add(index)
+    }
+
+    /// # Safety
+    /// These elements lie there, and no other task uses them now.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn slice(&self, from: usize, length: usize) -> &mut [f32] {
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts_mut(self.at(from), length) }
+    }
+}
+
+/// Lays out channels, one image after the other.
+pub struct LayOut<'a> {
+    pub sheet: &'a Sheet,
+    pub images: &'a [f32],
+    pub to: &'a mut [f32],
+}
+
+impl Work for LayOut<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let image = self.sheet.source.iter().product();
+        for (from, to) in self.images.chunks_exact(image).zip(self.to.chunks_exact_mut(self.sheet.channel())) {
+            // SAFETY: the caller's.
+            unsafe { self.sheet.fill::<S>(from, to) };
+        }
+    }
+}
+
+/// Where the columns of a sheet belong in the result: element `o` of each dimension at `first + o * step`.
+#[derive(Clone, Copy)]
+struct Target {
+    sizes: [usize; 3],
+    first: [usize; 3],
+    step: [usize; 3],
+}
+
+/// Rows of results for all samples and groups: each is a filter applied to the sheets of `sources` channels.
+struct Pass<'a> {
+    groups: usize,
+    /// Of one group: channels that are read, and rows of results.
+    sources: usize,
+    rows: usize,
+    sheet: Sheet,
+    target: Target,
+    /// How the sums walk through the weight and the sheets.
+    pairs: Vec<[u32; 2]>,
+    segments: usize,
+    channel_step: usize,
+    /// Elements of the weight from one row to the next, and from one group to the next.
+    row_step: usize,
+    group_step: usize,
+    weight: &'a [f32],
+    bias: Option<&'a [f32]>,
+}
+
+/// One block of results: of one sample and one group, a range of rows and of columns.
+struct Block<'a> {
+    pass: &'a Pass<'a>,
+    group: usize,
+    sheets: *const f32,
+    /// Whether something lies behind the last sheet, so that tiles may read beyond it.
+    roomy: bool,
+    /// Memory for all columns of one row, where the block has but one.
+    line: Option<*mut f32>,
+    out: *mut f32,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl Work for Block<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let near = self.pass.near();
+        for first in self.rows.clone().step_by(near) {
+            let rows = first..(first + near).min(self.rows.end);
+            let mut column = self.columns.start;
+            while column < self.columns.end {
+                // SAFETY: the caller's.
+                column += unsafe { self.panel::<S>(rows.clone(), column) };
+            }
+        }
+        if let Some(line) = self.line {
+            // SAFETY: the line has all columns.
+            unsafe { self.put_in_place::<S>((line, 0), self.rows.clone(), self.columns.clone()) };
+        }
+    }
+}
+
+impl Block<'_> {
+    /// The vectors of the next tile, and what part of them to read where not all is there.
+    #[inline(always)]
+    unsafe fn breadth<S: Simd>(&self, left: usize) -> (usize, Option<S::Part>) {
+        let breadth = conv_tile::breadth::<S>(self.pass.rows, left);
+        if self.roomy || left >= breadth * S::LANES {
+            return (breadth, None);
+        }
+        match left / S::LANES {
+            // SAFETY: the caller's.
+            0 => (1, Some(unsafe { S::part(left) })),
+            whole => (conv_tile::breadth::<S>(self.pass.rows, whole * S::LANES), None),
+        }
+    }
+
+    /// Computes some columns of all `rows` from `column` on, and says how many.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `S`, and the block's pointers are right.
+    #[inline(always)]
+    unsafe fn panel<S: Simd>(&self, rows: Range<usize>, column: usize) -> usize {
+        let (pass, left) = (self.pass, self.columns.end - column);
+        // SAFETY: the caller's.
+        let (breadth, part) = unsafe { self.breadth::<S>(left) };
+        let width = breadth * S::LANES;
+        let count = left.min(width);
+        let plane: usize = pass.target.sizes.iter().product();
+        let in_place = pass.is_plain() && count == width;
+        let mut memory = [0.0; LARGEST];
+        let mut row = rows.start;
+        while row < rows.end {
+            let height = conv_tile::height::<S>(rows.end - row);
+            let weight = &pass.weight[self.group * pass.group_step + row * pass.row_step..];
+            let start =
+                pass.bias.map_or(Start::Zero, |bias| Start::Each(&bias[self.group * pass.rows + row..][..height]));
+            let a: [*const f32; 8] = std::array::from_fn(|r| weight.as_ptr().wrapping_add(r * pass.row_step));
+            // SAFETY: the caller's; rows of the weight are `row_step` apart, and a tile has `LARGEST` elements at most.
+            unsafe {
+                let to = match self.line {
+                    Some(line) => (line.add(column), 0),
+                    None if in_place => (self.out.add(row * plane + column), plane),
+                    None => (memory.as_mut_ptr(), width),
+                };
+                conv_tile::compute::<S>((height, breadth), pass.walk(), &a, self.sheets.add(column), part, start, to);
+                if self.line.is_none() && !in_place {
+                    self.put_in_place::<S>(to, row..row + height, column..column + count);
+                }
+            }
+            row += height;
+        }
+        count
+    }
+
+    /// Copies the results among the columns of a tile to where they belong.
+    ///
+    /// # Safety
+    /// The block's pointers are right.
+    #[inline(always)]
+    unsafe fn put_in_place<S: Simd>(
+        &self,
+        (tile, width): (*mut f32, usize),
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        let Target { sizes, first, step } = self.pass.target;
+        let plane: usize = sizes.iter().product();
+        let mut next = columns.start;
+        while let Some(piece) = self.pass.sheet.next_piece(&mut next, columns.end) {
+            let [d, h] = piece.row;
+            let line = (d * step[0] + first[0]) * sizes[1] + h * step[1] + first[1];
+            let to = line * sizes[2] + piece.first * step[2] + first[2];
+            for (index, row) in rows.clone().enumerate() {
+                // SAFETY: a piece lies inside its row of results.
+                unsafe {
+                    let from = tile.add(index * width + piece.column - columns.start);
+                    let to = self.out.add(row * plane + to);
+                    if step[2] == 1 {
+                        sheet::copy::<S>(from, to, piece.length);
+                    } else {
+                        for index in 0..piece.length {
+                            *to.add(index * step[2]) = *from.add(index);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Pass<'_> {
+    fn depth(&self) -> usize {
+        self.segments * self.pairs.len()
+    }
+
+    /// Rows whose weights stay near.
+    fn near(&self) -> usize {
+        (NEAR / self.depth().max(1)).max(8) / 8 * 8
+    }
+
+    fn walk(&self) -> Walk<'_> {
+        Walk { segments: self.segments, a_step: self.channel_step, b_step: self.sheet.channel(), pairs: &self.pairs }
+    }
+
+    /// Whether the columns of the sheet are the results themselves.
+    fn is_plain(&self) -> bool {
+        let (sheet, target) = (&self.sheet, &self.target);
+        target.step == [1; 3] && sheet.outputs == target.sizes && [sheet.rows, sheet.pitch] == target.sizes[1..]
+    }
+
+    /// Gives each channel its own steps through the weight and the sheets, or, where windows are small, lists all of them;
+    /// None where the numbers are too large.
+    fn walked(mut self) -> Option<Self> {
+        let sheet = self.sheet.channel();
+        let furthest = sheet.max(self.channel_step).checked_mul(self.sources)?;
+        u32::try_from(furthest).ok()?;
+        let listed = if self.sheet.taps.len() < 8 { self.sources } else { 1 };
+        self.segments = self.sources / listed;
+        let mut pairs = Vec::with_capacity(listed * self.sheet.taps.len());
+        for channel in 0..listed {
+            for &(at, from) in &self.sheet.taps {
+                pairs.push([(channel * self.channel_step + at) as u32, (channel * sheet + from) as u32]);
+            }
+        }
+        self.pairs = pairs;
+        Some(self)
+    }
+
+    /// Computes all rows of `out` from `x`.
+    fn run(&self, x: &[f32], out: &mut [f32]) {
+        let image = self.sheet.source.iter().product::<usize>() * self.sources;
+        let plane = self.target.sizes.iter().product::<usize>() * self.rows;
+        let units = x.len() / image;
+        let direct = self.sheet.is_source();
+        let sheets = if direct { 0 } else { self.sources * self.sheet.channel() + WIDEST };
+        let out = Shared::of(out);
+        let block = |unit: usize, sheets: *const f32, rows: Range<usize>, columns: Range<usize>| Block {
+            pass: self,
+            group: unit % self.groups,
+            sheets,
+            roomy: !direct,
+            line: None,
+            out: out.at(unit * plane),
+            rows,
+            columns,
+        };
+        let (all_rows, all_columns) = (0..self.rows, 0..self.sheet.columns);
+        let (threads, work) = (rayon::current_num_threads(), self.rows * self.depth() * self.sheet.columns);
+        let heavy = self.groups == 1 && units > 1 && self.rows * self.depth() > HEAVY;
+        if !heavy && (units >= 4 * threads || units.is_multiple_of(threads)) {
+            let line = if self.rows == 1 && !self.is_plain() { self.sheet.columns + WIDEST } else { 0 };
+            spread_over(units, (TASK / work.max(1)).max(1), &|unit| {
+                let x = &x[unit * image..][..image];
+                with_scratch(sheets + line, |memory| {
+                    let (sheets, columns) = memory.split_at_mut(sheets);
+                    if !direct {
+                        widest::run(LayOut { sheet: &self.sheet, images: x, to: sheets });
+                    }
+                    let from = if direct { x.as_ptr() } else { sheets.as_ptr() };
+                    let line = (line > 0).then_some(columns.as_mut_ptr());
+                    widest::run(Block { line, ..block(unit, from, all_rows.clone(), all_columns.clone()) });
+                });
+            });
+            return;
+        }
+        let round = if direct { units } else { (ROUND / sheets).clamp(1, units) };
+        let mut memory = vec![0.0; round * sheets];
+        let shared = Shared::of(&mut memory);
+        let (row_parts, column_parts) = self.parts(work, threads);
+        let row_parts = if heavy { split(self.rows, self.near()) } else { row_parts };
+        for first in (0..units).step_by(round) {
+            let count = round.min(units - first);
+            let from = |unit: usize| {
+                if direct { x[(first + unit) * image..].as_ptr() } else { shared.at(unit * sheets).cast_const() }
+            };
+            if !direct {
+                lay_out_shared(&self.sheet, self.sources, &x[first * image..][..count * image], shared, sheets);
+            }
+            if heavy {
+                spread_over(row_parts.len(), 1, &|part| {
+                    for unit in 0..count {
+                        widest::run(block(first + unit, from(unit), row_parts[part].clone(), all_columns.clone()));
+                    }
+                });
+                continue;
+            }
+            let parts = row_parts.len() * column_parts.len();
+            spread_over(count * parts, 1, &|index| {
+                let (unit, part) = (index / parts, index % parts);
+                let (rows, columns) = (&row_parts[part / column_parts.len()], &column_parts[part % column_parts.len()]);
+                widest::run(block(first + unit, from(unit), rows.clone(), columns.clone()));
+            });
+        }
+    }
+
+    /// Parts of one unit's rows and columns that several threads share.
+    fn parts(&self, work: usize, threads: usize) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+        let wanted = (work / TASK).clamp(1, 8 * threads);
+        let rows = self.near().min(self.rows.div_ceil(wanted.min(4)).next_multiple_of(8));
+        let row_parts = split(self.rows, rows);
+        let columns = self.sheet.columns.div_ceil(wanted.div_ceil(row_parts.len())).next_multiple_of(48);
+        let column_parts = split(self.sheet.columns, columns);
+        (row_parts, column_parts)
+    }
+}
+
+/// Lays out the images of several units of `sources` channels, each unit `step` floats after the last.
+pub fn lay_out_shared(sheet: &Sheet, sources: usize, x: &[f32], to: Shared, step: usize) {
+    let (image, channel) = (sheet.source.iter().product::<usize>(), sheet.channel());
+    let least = (TASK / 4 / channel.max(1)).clamp(1, sources);
+    let parts = sources.div_ceil(least);
+    spread_over(x.len() / (image * sources) * parts, 1, &|index| {
+        let (unit, first) = (index / parts, index % parts * least);
+        let count = least.min(sources - first);
+        let images = &x[(unit * sources + first) * image..][..count * image];
+        // SAFETY: each channel has a sheet of its own in the memory.
+        let to = unsafe { to.slice(unit * step + first * channel, count * channel) };
+        widest::run(LayOut { sheet, images, to });
+    });
+}
+
+pub fn split(all: usize, step: usize) -> Vec<Range<usize>> {
+    (0..all).step_by(step).map(|first| first..(first + step).min(all)).collect()
+}
+
+/// The windows of a convolution as its results read its input.
+pub fn sheet_of(p: &Problem) -> Option<Sheet> {
+    let axes = std::array::from_fn(|dim| Axis {
+        source: p.input[dim],
+        outputs: p.output[dim],
+        stride: if p.output[dim] == 1 { 1 } else { p.stride[dim] },
+        taps: (0..p.kernel[dim]).map(|tap| (tap, (tap * p.dilation[dim]) as isize - p.padding[dim] as isize)).collect(),
+    });
+    Sheet::new(axes, p.kernel)
+}
+
+/// `out` from `x`, `weight` and a summand for each filter; false where the sizes are beyond this kernel.
+pub fn forward(p: &Problem, x: &[f32], weight: &[f32], bias: Option<&[f32]>, out: &mut [f32]) -> bool {
+    let Some(sheet) = sheet_of(p) else { return false };
+    let window = p.kernel.iter().product::<usize>();
+    let pass = Pass {
+        groups: p.groups,
+        sources: p.channels,
+        rows: p.filters,
+        sheet,
+        target: Target { sizes: p.output, first: [0; 3], step: [1; 3] },
+        pairs: Vec::new(),
+        segments: 0,
+        channel_step: window,
+        row_step: p.channels * window,
+        group_step: p.filters * p.channels * window,
+        weight,
+        bias,
+    };
+    let Some(pass) = pass.walked() else { return false };
+    pass.run(x, out);
+    true
+}
+
+/// The gradient of the input, written to `x`, from that of the output: for each phase of the stride a convolution
+/// of the gradient with those window elements that meet it.
+pub fn input_gradient(p: &Problem, grad: &[f32], weight: &[f32], x: &mut [f32]) -> bool {
+    let window = p.kernel.iter().product::<usize>();
+    let (mut passes, mut missed) = (Vec::new(), false);
+    for d in 0..p.stride[0].min(p.input[0]) {
+        for h in 0..p.stride[1].min(p.input[1]) {
+            for w in 0..p.stride[2].min(p.input[2]) {
+                let first = [d, h, w];
+                let axes = std::array::from_fn(|dim| back_axis(p, dim, first[dim]));
+                let Some(sheet) = Sheet::new(axes, p.kernel) else {
+                    missed = true;
+                    continue;
+                };
+                let pass = Pass {
+                    groups: p.groups,
+                    sources: p.filters,
+                    rows: p.channels,
+                    sheet,
+                    target: Target { sizes: p.input, first, step: p.stride },
+                    pairs: Vec::new(),
+                    segments: 0,
+                    channel_step: p.channels * window,
+                    row_step: window,
+                    group_step: p.filters * p.channels * window,
+                    weight,
+                    bias: None,
+                };
+                let Some(pass) = pass.walked() else { return false };
+                passes.push(pass);
+            }
+        }
+    }
+    if missed {
+        x.fill(0.0);
+    }
+    for pass in passes {
+        pass.run(grad, x);
+    }
+    true
+}
+
+/// What the input's elements `first`, `first + stride`, ... along a dimension read of the gradient.
+fn back_axis(p: &Problem, dim: usize, first: usize) -> Axis {
+    let stride = p.stride[dim] as isize;
+    let taps = (0..p.kernel[dim])
+        .map(|tap| (tap, (first + p.padding[dim]) as isize - (tap * p.dilation[dim]) as isize))
+        .filter(|(_, far)| far % stride == 0)
+        .map(|(tap, far)| (tap, far / stride))
+        .collect();
+    Axis { source: p.output[dim], outputs: (p.input[dim] - first).div_ceil(p.stride[dim]), stride: 1, taps }
+}

@@ -1,0 +1,223 @@
+//! The input of a convolution laid out so that each element of a window is one shift of the whole image
+//! (benchmarks/bars.py: convolutions).
+//!
+//! Rows stand one after the other, with zeros between them where the padding is, so that "the result at column `i`" reads
+//! element `i + offset` of the sheet, with an offset for each window element. A stride of `s` deals the elements out to `s`
+//! sheets per dimension first. Zeros at the end of a row are those at the beginning of the next one. Between the rows of
+//! results lie columns that mean nothing.
+
+use super::simd::Simd;
+
+/// The windows along one dimension: result `o` reads `o * stride + shift` for each tap, zero outside the source.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    pub source: usize,
+    pub outputs: usize,
+    pub stride: usize,
+    /// The number of each window element, and where the first result reads it.
+    pub taps: Vec<(usize, isize)>,
+}
+
+impl Axis {
+    fn low(&self) -> isize {
+        self.taps.iter().map(|&(_, shift)| shift).min().unwrap_or(0)
+    }
+
+    /// Elements from the first that is read to the last.
+    fn reach(&self) -> usize {
+        let spread = self.taps.iter().map(|&(_, shift)| shift.abs_diff(self.low())).max().unwrap_or(0);
+        (self.outputs - 1) * self.stride + spread + 1
+    }
+
+    /// Elements of one dealt-out row: what is inside, and of the zeros only those that the next row does not begin with.
+    fn pitch(&self) -> usize {
+        let (low, reach) = (self.low(), self.reach());
+        let inside = usize::try_from(self.source as isize - low).unwrap_or(0).min(reach);
+        let zeros = usize::try_from(-low).unwrap_or(0);
+        inside.max(reach.saturating_sub(zeros)).div_ceil(self.stride).max(self.outputs)
+    }
+}
+
+/// Where everything stands on the sheet; spatial numbers in the order depth, height, width.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    pub source: [usize; 3],
+    stride: [usize; 3],
+    low: [isize; 3],
+    pub outputs: [usize; 3],
+    /// Rows per plane and columns per row.
+    pub rows: usize,
+    pub pitch: usize,
+    planes: usize,
+    /// The phases that some tap reads, and the length of each one's sheet.
+    phases: Vec<[usize; 3]>,
+    length: usize,
+    /// The flat number of each window element, and its offset.
+    pub taps: Vec<(usize, usize)>,
+    /// Columns from the first result to the last.
+    pub columns: usize,
+}
+
+impl Sheet {
+    /// None where there is no tap at all; `kernel` are the sizes that tap numbers are counted in.
+    pub fn new(axes: [Axis; 3], kernel: [usize; 3]) -> Option<Self> {
+        if axes.iter().any(|axis| axis.taps.is_empty() || axis.outputs == 0) {
+            return None;
+        }
+        let [planes, rows, pitch] = [axes[0].reach().div_ceil(axes[0].stride), axes[1].pitch(), axes[2].pitch()];
+        let outputs = axes.each_ref().map(|axis| axis.outputs);
+        let stride = axes.each_ref().map(|axis| axis.stride);
+        let low = axes.each_ref().map(Axis::low);
+        let columns = ((outputs[0] - 1) * rows + outputs[1] - 1) * pitch + outputs[2];
+        let mut phases = Vec::new();
+        let mut places = Vec::new();
+        for &(d, d_shift) in &axes[0].taps {
+            for &(h, h_shift) in &axes[1].taps {
+                for &(w, w_shift) in &axes[2].taps {
+                    let from = [d_shift, h_shift, w_shift];
+                    let far: [usize; 3] = std::array::from_fn(|dim| from[dim].abs_diff(low[dim]));
+                    let phase: [usize; 3] = std::array::from_fn(|dim| far[dim] % stride[dim]);
+                    let step: [usize; 3] = std::array::from_fn(|dim| far[dim] / stride[dim]);
+                    let slot = phases.iter().position(|&known| known == phase).unwrap_or_else(|| {
+                        phases.push(phase);
+                        phases.len() - 1
+                    });
+                    let number = (d * kernel[1] + h) * kernel[2] + w;
+                    places.push((number, slot, (step[0] * rows + step[1]) * pitch + step[2]));
+                }
+            }
+        }
+        let last = places.iter().map(|&(_, _, offset)| offset).max().unwrap_or(0);
+        let length = (last + columns).max(planes * rows * pitch);
+        let taps = places.into_iter().map(|(number, slot, offset)| (number, slot * length + offset)).collect();
+        let source = axes.each_ref().map(|axis| axis.source);
+        Some(Self { source, stride, low, outputs, rows, pitch, planes, phases, length, taps, columns })
+    }
+
+    /// Elements of the sheets of one channel.
+    pub fn channel(&self) -> usize {
+        self.phases.len() * self.length
+    }
+
+    /// Whether the source itself is the sheet.
+    pub fn is_source(&self) -> bool {
+        self.stride == [1; 3]
+            && self.low == [0; 3]
+            && [self.rows, self.pitch] == self.source[1..]
+            && self.channel() == self.source.iter().product()
+    }
+
+    /// Lays one channel out.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `S`.
+    #[inline(always)]
+    pub unsafe fn fill<S: Simd>(&self, source: &[f32], sheet: &mut [f32]) {
+        let [_, height, width] = self.source;
+        for (phase, sheet) in self.phases.iter().zip(sheet.chunks_exact_mut(self.length)) {
+            let (first, end) = self.inside(2, phase[2], self.pitch);
+            let start = (first * self.stride[2] + phase[2]).wrapping_add_signed(self.low[2]);
+            let mut done = 0;
+            for plane in 0..self.planes {
+                let Some(d) = self.at(0, plane, phase[0]) else { continue };
+                for row in 0..self.rows {
+                    let Some(h) = self.at(1, row, phase[1]).filter(|_| first < end) else { continue };
+                    let to = (plane * self.rows + row) * self.pitch;
+                    clear(&mut sheet[done..to + first]);
+                    done = to + end;
+                    let from = &source[(d * height + h) * width + start..(d * height + h + 1) * width];
+                    // SAFETY: the caller's.
+                    unsafe { deal::<S>(&mut sheet[to + first..done], from, self.stride[2]) };
+                }
+            }
+            clear(&mut sheet[done..]);
+        }
+    }
+
+    /// The source index of a stored element, where there is one.
+    fn at(&self, dim: usize, index: usize, phase: usize) -> Option<usize> {
+        let place = (index * self.stride[dim] + phase) as isize + self.low[dim];
+        usize::try_from(place).ok().filter(|&place| place < self.source[dim])
+    }
+
+    /// The stored elements of a row that come from the source.
+    fn inside(&self, dim: usize, phase: usize, most: usize) -> (usize, usize) {
+        let stride = self.stride[dim];
+        let begins = usize::try_from(-self.low[dim] - phase as isize).unwrap_or(0).div_ceil(stride);
+        let room = self.source[dim] as isize - self.low[dim] - phase as isize;
+        (begins, usize::try_from(room).unwrap_or(0).div_ceil(stride).min(most))
+    }
+
+    /// The next run of results among the columns `from..to`; `from` becomes the first column of the row after it. No closure
+    /// is called for each one, since it would be compiled without the caller's vector instructions.
+    #[inline(always)]
+    pub fn next_piece(&self, from: &mut usize, to: usize) -> Option<Piece> {
+        while *from < to {
+            let line = *from / self.pitch;
+            let (d, h) = if self.outputs[0] == 1 { (0, line) } else { (line / self.rows, line % self.rows) };
+            let (begin, first) = (line * self.pitch, *from);
+            let last = (begin + self.outputs[2]).min(to);
+            *from = begin + self.pitch;
+            if h < self.outputs[1] && first < last {
+                return Some(Piece { column: first, row: [d, h], first: first - begin, length: last - first });
+            }
+        }
+        None
+    }
+}
+
+/// Results side by side: their first column, the row they belong to, and the first of them in it.
+pub struct Piece {
+    pub column: usize,
+    pub row: [usize; 2],
+    pub first: usize,
+    pub length: usize,
+}
+
+fn clear(gap: &mut [f32]) {
+    if gap.len() < 8 {
+        gap.iter_mut().for_each(|slot| *slot = 0.0);
+    } else {
+        gap.fill(0.0);
+    }
+}
+
+/// # Safety
+/// The processor has the instructions of `S`.
+#[inline(always)]
+unsafe fn deal<S: Simd>(to: &mut [f32], from: &[f32], stride: usize) {
+    match stride {
+        // SAFETY: the caller's; both have this many elements.
+        1 => unsafe { copy::<S>(from[..to.len()].as_ptr(), to.as_mut_ptr(), to.len()) },
+        2 => {
+            let whole = to.len().min(from.len() / 2);
+            for (slot, pair) in to.iter_mut().zip(from.as_chunks::<2>().0) {
+                *slot = pair[0];
+            }
+            if whole < to.len() {
+                to[whole] = from[2 * whole];
+            }
+        }
+        _ => to.iter_mut().zip(from.iter().step_by(stride)).for_each(|(slot, &value)| *slot = value),
+    }
+}
+
+/// Copies a row, whose length a call of `memcpy` would hardly be worth.
+///
+/// # Safety
+/// Both have `length` elements and do not overlap; the processor has the instructions of `S`.
+#[inline(always)]
+pub unsafe fn copy<S: Simd>(from: *const f32, to: *mut f32, length: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut at = 0;
+        while at + S::LANES <= length {
+            S::store(to.add(at), S::load(from.add(at)));
+            at += S::LANES;
+        }
+        if at < length {
+            let part = S::part(length - at);
+            S::store_part(to.add(at), part, S::load_part(from.add(at), part));
+        }
+    }
+}
