@@ -83,7 +83,7 @@ ARGUMENTS = by_name(
 SPECIAL = {
     "_check_std": {"std": "Tensor"},
     "_histogram": {"weight": "Tensor | None"},
-    "_resample": {"steps": "Sequence[tuple[_int, list[list[tuple[_int, _float]]]]]"},
+    "_resample": {"steps": "Sequence[tuple[_int, bytes]]"},
     "_scatter": {"values": "Tensor | _Number"},
     "_searchsorted": {"values": "Tensor | _Number"},
 }

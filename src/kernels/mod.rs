@@ -39,6 +39,7 @@ pub mod recurrent;
 pub mod reduce;
 pub mod reducers;
 pub mod reflect;
+pub mod resample;
 pub mod scan;
 pub mod search;
 pub mod sheet;

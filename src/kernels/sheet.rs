@@ -104,7 +104,7 @@ impl Sheet {
         self.stride == [1; 3]
             && self.low == [0; 3]
             && [self.rows, self.pitch] == self.source[1..]
-            && self.channel() == self.source.iter().product()
+            && self.channel() == self.source.iter().product::<usize>()
     }
 
     /// Lays one channel out.

@@ -1,4 +1,5 @@
-//! Weighted sums along one dimension: averages of windows and interpolation (benchmarks/cases.py: avg_pool2d).
+//! Weighted sums along one dimension: averages of windows and interpolation (benchmarks/cases.py: avg_pool2d). float32 has
+//! `resample`.
 
 use std::ops::{AddAssign, Mul};
 
@@ -34,6 +35,17 @@ impl Taps {
         self.starts.len() - 1
     }
 
+    /// All weights, and where those of an output stand, with the inputs they belong to.
+    pub fn weights(&self) -> &[f64] {
+        &self.weight
+    }
+
+    #[inline(always)]
+    pub fn range(&self, output: usize) -> (std::ops::Range<usize>, &[usize]) {
+        let range = self.starts[output]..self.starts[output + 1];
+        (range.clone(), &self.index[range])
+    }
+
     fn row(&self, output: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = self.starts[output]..self.starts[output + 1];
         self.index[range.clone()].iter().copied().zip(self.weight[range].iter().copied())
@@ -65,12 +77,6 @@ impl Taps {
 /// Elements that taps are applied to.
 pub trait Element: Copy + Default + Send + Sync + AddAssign + Mul<Output = Self> {
     fn from_f64(value: f64) -> Self;
-}
-
-impl Element for f32 {
-    fn from_f64(value: f64) -> Self {
-        value as Self
-    }
 }
 
 impl Element for f64 {

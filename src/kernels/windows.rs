@@ -3,31 +3,43 @@
 
 use rayon::prelude::*;
 
+use super::simd::Simd;
+use super::widest::{self, Work};
+
 /// The windows of one dimension: `first..end` by `step`, cut to the input.
 #[derive(Clone, Debug)]
 pub struct Windows {
     pub size: usize,
     pub step: usize,
     pub ranges: Vec<(usize, usize)>,
+    /// Of windows that move regularly: elements, stride and padding.
+    pub regular: Option<[usize; 3]>,
 }
 
 pub trait Ordered: Copy + Send + Sync + Default + PartialOrd {
+    const LOWEST: Self;
     fn is_nan(self) -> bool;
 }
 
 impl Ordered for f32 {
+    const LOWEST: Self = Self::NEG_INFINITY;
+    #[inline(always)]
     fn is_nan(self) -> bool {
         self.is_nan()
     }
 }
 
 impl Ordered for f64 {
+    const LOWEST: Self = Self::NEG_INFINITY;
+    #[inline(always)]
     fn is_nan(self) -> bool {
         self.is_nan()
     }
 }
 
 impl Ordered for i64 {
+    const LOWEST: Self = Self::MIN;
+    #[inline(always)]
     fn is_nan(self) -> bool {
         false
     }
@@ -40,7 +52,14 @@ pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], win
     if from == 0 || to == 0 {
         return;
     }
-    let plane = |((input, values), places): ((&[T], &mut [T]), &mut [i64])| one(input, values, places, windows);
+    let rowwise = from <= i32::MAX as usize && windows[2].regular.is_some() && windows[2].ranges.len() >= 8;
+    let plane = |((input, values), places): ((&[T], &mut [T]), &mut [i64])| {
+        if rowwise {
+            widest::run(ByRows { input, values, places, windows });
+        } else {
+            one(input, values, places, windows);
+        }
+    };
     if input.len() < super::iterate::PARALLEL_ABOVE / 4 {
         input.chunks_exact(from).zip(values.chunks_exact_mut(to)).zip(places.chunks_exact_mut(to)).for_each(plane);
     } else {
@@ -79,31 +98,133 @@ fn one<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], [depth, he
     }
 }
 
-/// `output[r, i] = input[r, places[r, i]]` for rows of `from` inputs and `to` outputs.
-pub fn take<T: Copy>(input: &[T], output: &mut [T], places: &[i64], from: usize, to: usize) {
-    if from == 0 || to == 0 {
-        return;
-    }
-    for ((input, output), places) in input.chunks_exact(from).zip(output.chunks_exact_mut(to)).zip(places.chunks(to)) {
-        for (slot, &place) in output.iter_mut().zip(places) {
-            if let Some(&value) = input.get(place as usize) {
-                *slot = value;
+/// One plane, a whole row of windows at a time.
+struct ByRows<'a, T> {
+    input: &'a [T],
+    values: &'a mut [T],
+    places: &'a mut [i64],
+    windows: &'a [Windows; 3],
+}
+
+impl<T: Ordered> Work for ByRows<'_, T> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let [depth, height, width] = self.windows;
+        let (count, size) = (width.ranges.len(), width.size);
+        let Some([taps, stride, padding]) = width.regular else { return };
+        let mut best_at = vec![0; count];
+        let rows = depth.ranges.iter().flat_map(|&d| height.ranges.iter().map(move |&h| (d, h)));
+        let slots = self.values.chunks_exact_mut(count).zip(self.places.chunks_exact_mut(count));
+        for (((d0, d1), (h0, h1)), (best, places)) in rows.zip(slots) {
+            best.fill(T::LOWEST);
+            for (slot, &(w0, _)) in best_at.iter_mut().zip(&width.ranges) {
+                *slot = ((d0 * height.size + h0) * size + w0) as i32;
+            }
+            for d in (d0..d1).step_by(depth.step) {
+                for h in (h0..h1).step_by(height.step) {
+                    let row = (d * height.size + h) * size;
+                    for tap in 0..taps {
+                        let shift = tap * width.step;
+                        let first = padding.saturating_sub(shift).div_ceil(stride);
+                        let end = (size + padding).saturating_sub(shift).div_ceil(stride).min(count);
+                        if first >= end {
+                            continue;
+                        }
+                        let start = row + first * stride + shift - padding;
+                        let input = &self.input[start..row + size];
+                        larger(&mut best[first..end], &mut best_at[first..end], input, start as i32, stride);
+                    }
+                }
+            }
+            for (slot, &at) in places.iter_mut().zip(&best_at) {
+                *slot = i64::from(at);
             }
         }
     }
 }
 
-/// `output[r, places[r, i]] += input[r, i]`.
-pub fn put<T: Copy + std::ops::AddAssign>(input: &[T], output: &mut [T], places: &[i64], from: usize, to: usize) {
+/// Takes over what is larger, or not a number, of every `stride`-th candidate.
+#[inline(always)]
+fn larger<T: Ordered>(best: &mut [T], best_at: &mut [i32], candidates: &[T], start: i32, stride: usize) {
+    let update = |index: usize, best: &mut T, at: &mut i32, candidate: T| {
+        let take = candidate > *best || candidate.is_nan();
+        *best = if take { candidate } else { *best };
+        *at = if take { start + (index * stride) as i32 } else { *at };
+    };
+    let slots = best.iter_mut().zip(best_at.iter_mut()).enumerate();
+    match stride {
+        1 => {
+            for ((index, (best, at)), &candidate) in slots.zip(candidates) {
+                update(index, best, at, candidate);
+            }
+        }
+        2 => {
+            let count = slots.len();
+            let (pairs, _) = candidates.as_chunks::<2>();
+            for ((index, (best, at)), &[candidate, _]) in slots.zip(pairs) {
+                update(index, best, at, candidate);
+            }
+            if pairs.len() < count
+                && let (Some(best), Some(at), Some(&last)) = (best.last_mut(), best_at.last_mut(), candidates.last())
+            {
+                update(count - 1, best, at, last);
+            }
+        }
+        _ => {
+            for ((index, (best, at)), &candidate) in slots.zip(candidates.iter().step_by(stride)) {
+                update(index, best, at, candidate);
+            }
+        }
+    }
+}
+
+/// Rows that one thread takes at least.
+fn least(from: usize, to: usize) -> usize {
+    (super::iterate::PARALLEL_ABOVE / 4 / (from + to)).max(1)
+}
+
+/// `output[r, i] = input[r, places[r, i]]` for rows of `from` inputs and `to` outputs.
+pub fn take<T: Copy + Send + Sync>(input: &[T], output: &mut [T], places: &[i64], from: usize, to: usize) {
     if from == 0 || to == 0 {
         return;
     }
-    let rows = input.chunks_exact(from).zip(output.chunks_exact_mut(to)).zip(places.chunks(from));
-    for ((input, output), places) in rows {
+    let row = |((input, output), places): ((&[T], &mut [T]), &[i64])| {
+        for (slot, &place) in output.iter_mut().zip(places) {
+            if let Some(&value) = input.get(place as usize) {
+                *slot = value;
+            }
+        }
+    };
+    if input.len() + output.len() < super::iterate::PARALLEL_ABOVE {
+        input.chunks_exact(from).zip(output.chunks_exact_mut(to)).zip(places.chunks_exact(to)).for_each(row);
+    } else {
+        let rows = input.par_chunks_exact(from).zip(output.par_chunks_exact_mut(to)).zip(places.par_chunks_exact(to));
+        rows.with_min_len(least(from, to)).for_each(row);
+    }
+}
+
+/// `output[r, places[r, i]] += input[r, i]`.
+pub fn put<T: Copy + Send + Sync + std::ops::AddAssign>(
+    input: &[T],
+    output: &mut [T],
+    places: &[i64],
+    from: usize,
+    to: usize,
+) {
+    if from == 0 || to == 0 {
+        return;
+    }
+    let row = |((input, output), places): ((&[T], &mut [T]), &[i64])| {
         for (&value, &place) in input.iter().zip(places) {
             if let Some(slot) = output.get_mut(place as usize) {
                 *slot += value;
             }
         }
+    };
+    if input.len() + output.len() < super::iterate::PARALLEL_ABOVE {
+        input.chunks_exact(from).zip(output.chunks_exact_mut(to)).zip(places.chunks_exact(from)).for_each(row);
+    } else {
+        let rows = input.par_chunks_exact(from).zip(output.par_chunks_exact_mut(to)).zip(places.par_chunks_exact(from));
+        rows.with_min_len(least(from, to)).for_each(row);
     }
 }

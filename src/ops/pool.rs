@@ -97,7 +97,8 @@ impl Moves {
                 if first < end { Ok((first, end)) } else { error::shape(format!("{op}: a window has no elements")) }
             })
             .collect::<Result<_>>()?;
-        Ok(Windows { size, step, ranges })
+        let regular = Some([self.kernel[dim], self.stride[dim], self.padding[dim]]);
+        Ok(Windows { size, step, ranges, regular })
     }
 
     /// The number of elements that each window of an average counts when padding counts too.
@@ -119,7 +120,7 @@ fn check_windows(count: usize) -> Result<()> {
 fn adaptive_windows(size: usize, count: usize) -> Result<Windows> {
     check_windows(count)?;
     let ranges = (0..count).map(|at| (at * size / count, ((at + 1) * size).div_ceil(count))).collect();
-    Ok(Windows { size, step: 1, ranges })
+    Ok(Windows { size, step: 1, ranges, regular: None })
 }
 
 /// Refuses a result that does not fit in memory before anything of its size is made.
@@ -197,8 +198,10 @@ fn as_type(x: &Tensor, dtype: DType) -> Result<Tensor> {
 
 fn max_on_cpu(op: &str, x: &Tensor, windows: Vec<Windows>, shape: &[usize]) -> Result<(Tensor, Tensor)> {
     let wide = ordered(x.dtype());
-    let (values, places) = (Tensor::zeroed(shape, wide)?, Tensor::zeroed(shape, DType::I64)?);
-    let mut padded: Vec<Windows> = vec![Windows { size: 1, step: 1, ranges: vec![(0, 1)] }; 3 - windows.len()];
+    let (values, _) = Tensor::uninit_with_pointer(shape, wide)?;
+    let (places, _) = Tensor::uninit_with_pointer(shape, DType::I64)?;
+    let mut padded: Vec<Windows> =
+        vec![Windows { size: 1, step: 1, ranges: vec![(0, 1)], regular: None }; 3 - windows.len()];
     padded.extend(windows);
     let Ok(three) = <[Windows; 3]>::try_from(padded) else {
         return error::shape(format!("{op}: at most three dimensions are pooled"));
@@ -390,15 +393,16 @@ fn averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Opt
     let wide = if matches!(dtype, DType::F16 | DType::BF16) && x.device().is_cpu() { DType::F32 } else { dtype };
     let first = x.rank() - windows.len();
     check_result(&x.shape()[..first], windows, dtype)?;
-    let mut out = creation::to_dtype(x, wide)?;
+    let mut steps = Vec::with_capacity(windows.len());
     for (dim, window) in windows.iter().enumerate() {
         let rows: Vec<Vec<(usize, f64)>> =
             window.ranges.iter().map(|&(start, end)| (start..end).map(|at| (at, 1.0)).collect()).collect();
         let Some(taps) = Taps::new(window.size, &rows) else {
             return error::shape("avg_pool: a window reaches outside the input");
         };
-        out = resize::resample(&out, first + dim, &Arc::new(taps))?;
+        steps.push((first + dim, Arc::new(taps)));
     }
+    let out = resize::resample_all(&creation::to_dtype(x, wide)?, &steps)?;
     let mut table = vec![1.0];
     for list in counts {
         // A window of padding alone has a sum of zero, whatever it is divided by.

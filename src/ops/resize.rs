@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use super::convert::laid_out;
 use super::{creation, linalg, movement};
@@ -12,15 +13,56 @@ use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::memory::Elements;
+use crate::kernels::resample as kernel;
 use crate::kernels::taps::{self, Taps};
 use crate::tensor::Tensor;
+
+/// Resamples one dimension after the other; the last two of a float32 image at once.
+pub fn resample_all(x: &Tensor, steps: &[(usize, Arc<Taps>)]) -> Result<Tensor> {
+    if let [before @ .., (down, first), (along, second)] = steps
+        && x.device().is_cpu()
+        && x.dtype() == DType::F32
+        && down + 1 == *along
+        && along + 1 == x.rank()
+    {
+        return resample_both(&resample_all(x, before)?, first, second);
+    }
+    steps.iter().try_fold(x.clone(), |out, (dim, taps)| resample(&out, *dim, taps))
+}
+
+/// The last two dimensions of a float32 tensor on the CPU.
+fn resample_both(x: &Tensor, down: &Arc<Taps>, along: &Arc<Taps>) -> Result<Tensor> {
+    let mut shape = x.shape();
+    let last = shape.len() - 1;
+    check_size(&shape, last - 1, down)?;
+    check_size(&shape, last, along)?;
+    (shape[last - 1], shape[last]) = (down.outputs(), along.outputs());
+    let (out, _) = Tensor::uninit_with_pointer(&shape, DType::F32)?;
+    let (from, to) = (Elements::contiguous(x)?, Elements::of(&out)?);
+    let (first, second, work) = (down.clone(), along.clone(), x.numel().max(out.numel()));
+    // SAFETY: both are contiguous float32, and `out` is new.
+    guard::heavy("resample", work, move || unsafe {
+        kernel::apply_both(from.slice(), to.slice_mut(), &first, &second);
+    })?;
+    let out = if x.rank() == 4 { laid_out(out, &[x])? } else { out };
+    if let Some(record) = Record::new("ResampleBackward0", &[x]) {
+        let (down, along) = (Arc::new(down.transposed()), Arc::new(along.transposed()));
+        record.finish(&out, move |c| grads([Some(resample_both(&c.grad()?, &down, &along)?)]));
+    }
+    Ok(out)
+}
+
+fn check_size(shape: &[usize], dim: usize, taps: &Taps) -> Result<()> {
+    if shape.get(dim) == Some(&taps.inputs) {
+        return Ok(());
+    }
+    error::shape(format!("resample: dimension {dim} of {shape:?} must be {}", taps.inputs))
+}
 
 /// Each output along `dim` is the weighted sum of inputs that `taps` says; float32 and float64 on the CPU.
 pub fn resample(x: &Tensor, dim: usize, taps: &Arc<Taps>) -> Result<Tensor> {
     let shape = x.shape();
-    if shape.get(dim) != Some(&taps.inputs) {
-        return error::shape(format!("resample: dimension {dim} of {:?} must be {}", shape.as_slice(), taps.inputs));
-    }
+    check_size(&shape, dim, taps)?;
     let out = match x.device() {
         Device::Cpu => on_cpu(x, dim, taps)?,
         Device::Meta => {
@@ -42,13 +84,17 @@ fn on_cpu(x: &Tensor, dim: usize, taps: &Arc<Taps>) -> Result<Tensor> {
     let mut shape = x.shape();
     let inner: usize = shape[dim + 1..].iter().product();
     shape[dim] = taps.outputs();
-    let out = Tensor::zeroed(&shape, x.dtype())?;
+    let out = if x.dtype() == DType::F32 {
+        Tensor::uninit_with_pointer(&shape, x.dtype())?.0
+    } else {
+        Tensor::zeroed(&shape, x.dtype())?
+    };
     let (from, to) = (Elements::contiguous(x)?, Elements::of(&out)?);
     let (dtype, taps, work) = (x.dtype(), taps.clone(), x.numel().max(out.numel()));
     match dtype {
         // SAFETY: both are contiguous, of the dtype matched on, and `out` is new.
         DType::F32 => guard::heavy("resample", work, move || unsafe {
-            taps::apply::<f32>(from.slice(), to.slice_mut(), inner, &taps);
+            kernel::apply(from.slice(), to.slice_mut(), inner, &taps);
         })?,
         // SAFETY: as above.
         DType::F64 => guard::heavy("resample", work, move || unsafe {
@@ -71,20 +117,34 @@ fn on_device(x: &Tensor, dim: usize, taps: &Taps) -> Result<Tensor> {
     movement::transpose(&product, dim, last)?.copied()
 }
 
-/// One dimension of a resampling: where it is, its size, and for each output the inputs with their weights.
-type Rows = Vec<Vec<(usize, f64)>>;
-
-/// Applies weighted sums along several dimensions: `[(dim, rows)]`.
+/// Applies weighted sums along several dimensions: `[(dim, rows)]`. Rows are float64 numbers: for each output how many
+/// inputs it has, then each input and its weight.
 #[pyfunction]
-fn _resample(input: Tensor, steps: Vec<(usize, Rows)>) -> Result<Tensor> {
-    let mut out = input;
-    for (dim, rows) in steps {
-        let Some(taps) = Taps::new(out.size(dim), &rows) else {
+fn _resample(input: Tensor, steps: Vec<(usize, PyBackedBytes)>) -> Result<Tensor> {
+    let shape = input.shape();
+    let mut ready = Vec::with_capacity(steps.len());
+    for (dim, rows) in &steps {
+        let taps = shape.get(*dim).and_then(|&size| Taps::new(size, &read_rows(rows)?));
+        let Some(taps) = taps else {
             return error::runtime(format!("resample: an index is out of range for dimension {dim}"));
         };
-        out = resample(&out, dim, &Arc::new(taps))?;
+        ready.push((*dim, Arc::new(taps)));
     }
-    Ok(out)
+    resample_all(&input, &ready)
+}
+
+/// The (input, weight) pairs of each output.
+fn read_rows(bytes: &[u8]) -> Option<Vec<Vec<(usize, f64)>>> {
+    let mut numbers = bytes.as_chunks::<8>().0.iter().map(|&bytes| f64::from_ne_bytes(bytes));
+    let mut rows = Vec::new();
+    while let Some(count) = numbers.next() {
+        let mut row = Vec::new();
+        for _ in 0..count as usize {
+            row.push((numbers.next()? as usize, numbers.next()?));
+        }
+        rows.push(row);
+    }
+    Some(rows)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
+from array import array
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from pyburn import _core
 from pyburn._core import Tensor, float32
@@ -19,6 +21,8 @@ __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 Taps = list[tuple[int, float]]
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 NEAREST = ("nearest", "nearest-exact")
+# Dimensions up to this size keep their weights for the next call.
+REMEMBERED = 4096
 _NODES = {"nearest-exact": "NearestExact", **{mode: mode.capitalize() for mode in ("nearest", *LINEAR)}}
 
 
@@ -64,15 +68,12 @@ def interpolate(
     if mode in NEAREST:
         result = laid_as(_nearest(input, sizes, factors, exact=mode != "nearest"), input)
         return _core._stand_for(result, f"Upsample{_NODES[mode]}{n}DBackward0", (input,))
+    whole = not input.is_floating_point()
     steps = []
     for dim in range(n):
         old, new, factor = input.shape[dim + 2], sizes[dim], factors[dim]
-        if antialias:
-            rows = _antialias_rows(old, new, factor, bool(align_corners), cubic=mode == "bicubic")
-        else:
-            make = _cubic_rows if mode == "bicubic" else _linear_rows
-            rows = make(old, new, _positions(old, new, factor, bool(align_corners)))
-        steps.append((dim + 2, rows))
+        make = _rows if max(old, new) <= REMEMBERED else _rows.__wrapped__
+        steps.append((dim + 2, make(old, new, factor, mode, bool(align_corners), antialias, whole)))
     name = f"Upsample{_NODES[mode]}{n}D{'Aa' if antialias else ''}Backward0"
     return _core._stand_for(laid_as(_weighted(input, steps), input), name, (input,))
 
@@ -143,7 +144,30 @@ def _check_mode(input: Tensor, n: int, mode: str, align_corners: bool | None, an
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D input")
 
 
-def _weighted(input: Tensor, steps: list[tuple[int, list[Taps]]]) -> Tensor:
+@lru_cache(maxsize=64)
+def _rows(
+    old: int, new: int, factor: float | None, mode: str, align_corners: bool, antialias: bool, whole: bool
+) -> bytes:
+    """What each output of a dimension is summed up from; the same sizes come again and again."""
+    if antialias:
+        rows = _antialias_rows(old, new, factor, align_corners, cubic=mode == "bicubic")
+    else:
+        make = _cubic_rows if mode == "bicubic" else _linear_rows
+        rows = make(old, new, _positions(old, new, factor, align_corners))
+    return _packed(_whole(rows) if whole else rows)
+
+
+def _packed(rows: list[Taps]) -> bytes:
+    """As `_core._resample` reads them: for each output the number of its inputs, then each input and its weight."""
+    numbers = array("d")
+    for row in rows:
+        numbers.append(len(row))
+        for tap in row:
+            numbers.extend(tap)
+    return numbers.tobytes()
+
+
+def _weighted(input: Tensor, steps: list[tuple[int, bytes]]) -> Tensor:
     """Resampled in float32 at least; integers are rounded."""
     if input.is_floating_point():
         wide = input if input.dtype.itemsize >= 4 else input.to(float32)
@@ -151,7 +175,7 @@ def _weighted(input: Tensor, steps: list[tuple[int, list[Taps]]]) -> Tensor:
     x = input.to(float32)
     for dim, rows in reversed(steps):
         # torch keeps bytes between the passes, the last dimension first, and rounds halves up.
-        x = (_core._resample(x, [(dim, _whole(rows))]) + 0.5).floor().clamp(0, 255)
+        x = _core._resample(x, [(dim, rows)]).add_(0.5).floor_().clamp_(0, 255)
     return x.to(input.dtype)
 
 
@@ -178,17 +202,28 @@ def _single(value: float) -> float:
 
 
 def _nearest(input: Tensor, sizes: list[int], factors: list[float | None], exact: bool) -> Tensor:
+    long = max(*sizes, *input.shape[2:]) > REMEMBERED
+    find, pick = (_places.__wrapped__, _picked.__wrapped__) if long else (_places, _picked)
+    spans = [find(input.shape[dim + 2], new, factors[dim], exact) for dim, new in enumerate(sizes)]
+    if input.is_floating_point() and input.dtype.itemsize >= 4:
+        return _core._resample(input, [(dim + 2, pick(places)) for dim, places in enumerate(spans)])
     output = input
-    for dim, (new, factor) in enumerate(zip(sizes, factors, strict=True)):
-        old = input.shape[dim + 2]
-        scale = _single(1.0 / factor) if factor is not None else _single(old / new)
-        shift = 0.5 if exact else 0.0
-        places = [min(math.floor(_single((at + shift) * scale)), old - 1) for at in range(new)]
-        if output.is_floating_point() and output.dtype.itemsize >= 4:
-            output = _core._resample(output, [(dim + 2, [[(place, 1.0)] for place in places])])
-        else:
-            output = output.index_select(dim + 2, input.new_tensor(places, dtype=_core.int64))
+    for dim, places in enumerate(spans):
+        output = output.index_select(dim + 2, input.new_tensor(places, dtype=_core.int64))
     return output
+
+
+@lru_cache(maxsize=64)
+def _places(old: int, new: int, factor: float | None, exact: bool) -> tuple[int, ...]:
+    """The input that each output is nearest to."""
+    scale = _single(1.0 / factor) if factor is not None else _single(old / new)
+    shift = 0.5 if exact else 0.0
+    return tuple(min(math.floor(_single((at + shift) * scale)), old - 1) for at in range(new))
+
+
+@lru_cache(maxsize=64)
+def _picked(places: tuple[int, ...]) -> bytes:
+    return _packed([[(place, 1.0)] for place in places])
 
 
 def _positions(old: int, new: int, factor: float | None, align_corners: bool) -> list[float]:
