@@ -1,7 +1,7 @@
 //! Convolution of float32 images and the gradient of its input, as sums over shifted sheets
 //! (benchmarks/bars.py: convolutions).
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::conv::Problem;
@@ -24,7 +24,7 @@ pub const ROUND: usize = 1 << 22;
 pub const TASK: usize = 1 << 16;
 
 thread_local! {
-    static SCRATCH: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
 
 /// Floats of scratch memory that a thread keeps from one call to the next.
@@ -115,7 +115,56 @@ struct Pass<'a> {
     bias: Option<&'a [f32]>,
 }
 
-/// One block of results: of one sample and one group, a range of rows and of columns.
+/// Where the sheets of a job stand.
+enum Sheets<'a> {
+    /// The images are sheets themselves.
+    Images(&'a [f32]),
+    /// Laid out before, each unit so many floats after the last.
+    Ready(*const f32, usize),
+    /// To be laid out here, unit by unit, in this memory.
+    Own(&'a [f32], &'a mut [f32]),
+}
+
+/// Results of some units (a unit is one group of one sample): a range of rows and of columns of each.
+struct Job<'a> {
+    pass: &'a Pass<'a>,
+    units: Range<usize>,
+    sheets: Sheets<'a>,
+    out: Shared,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl Work for Job<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(mut self) {
+        let (pass, mut tile) = (self.pass, [0.0; LARGEST]);
+        let (image, plane) = (pass.image(), pass.plane() * pass.rows);
+        let alone = pass.rows == 1 && !pass.is_plain();
+        for (index, unit) in self.units.clone().enumerate() {
+            let mut line = None;
+            let (sheets, roomy) = match &mut self.sheets {
+                Sheets::Images(x) => (x[unit * image..].as_ptr(), false),
+                Sheets::Ready(sheets, step) => (sheets.wrapping_add(index * *step), true),
+                Sheets::Own(x, memory) => {
+                    let (sheets, rest) = memory.split_at_mut(pass.sources * pass.sheet.channel() + WIDEST);
+                    let work = LayOut { sheet: &pass.sheet, images: &x[unit * image..][..image], to: sheets };
+                    // SAFETY: the caller's.
+                    unsafe { work.run::<S>() };
+                    line = alone.then_some(rest.as_mut_ptr());
+                    (sheets.as_ptr(), true)
+                }
+            };
+            let out = self.out.at(unit * plane);
+            let (rows, columns) = (self.rows.clone(), self.columns.clone());
+            let block = Block { pass, group: unit % pass.groups, sheets, roomy, line, out, rows, columns };
+            // SAFETY: the caller's.
+            unsafe { block.run::<S>(&mut tile) };
+        }
+    }
+}
+
+/// One unit's part of a job.
 struct Block<'a> {
     pass: &'a Pass<'a>,
     group: usize,
@@ -129,16 +178,18 @@ struct Block<'a> {
     columns: Range<usize>,
 }
 
-impl Work for Block<'_> {
+impl Block<'_> {
+    /// # Safety
+    /// The processor has the instructions of `S`, and the block's pointers are right.
     #[inline(always)]
-    unsafe fn run<S: Simd>(self) {
+    unsafe fn run<S: Simd>(&self, tile: &mut [f32; LARGEST]) {
         let near = self.pass.near();
         for first in self.rows.clone().step_by(near) {
             let rows = first..(first + near).min(self.rows.end);
             let mut column = self.columns.start;
             while column < self.columns.end {
                 // SAFETY: the caller's.
-                column += unsafe { self.panel::<S>(rows.clone(), column) };
+                column += unsafe { self.panel::<S>(tile, rows.clone(), column) };
             }
         }
         if let Some(line) = self.line {
@@ -146,9 +197,7 @@ impl Work for Block<'_> {
             unsafe { self.put_in_place::<S>((line, 0), self.rows.clone(), self.columns.clone()) };
         }
     }
-}
 
-impl Block<'_> {
     /// The vectors of the next tile, and what part of them to read where not all is there.
     #[inline(always)]
     unsafe fn breadth<S: Simd>(&self, left: usize) -> (usize, Option<S::Part>) {
@@ -168,15 +217,14 @@ impl Block<'_> {
     /// # Safety
     /// The processor has the instructions of `S`, and the block's pointers are right.
     #[inline(always)]
-    unsafe fn panel<S: Simd>(&self, rows: Range<usize>, column: usize) -> usize {
+    unsafe fn panel<S: Simd>(&self, memory: &mut [f32; LARGEST], rows: Range<usize>, column: usize) -> usize {
         let (pass, left) = (self.pass, self.columns.end - column);
         // SAFETY: the caller's.
         let (breadth, part) = unsafe { self.breadth::<S>(left) };
         let width = breadth * S::LANES;
         let count = left.min(width);
-        let plane: usize = pass.target.sizes.iter().product();
+        let plane = pass.plane();
         let in_place = pass.is_plain() && count == width;
-        let mut memory = [0.0; LARGEST];
         let mut row = rows.start;
         while row < rows.end {
             let height = conv_tile::height::<S>(rows.end - row);
@@ -213,9 +261,8 @@ impl Block<'_> {
         columns: Range<usize>,
     ) {
         let Target { sizes, first, step } = self.pass.target;
-        let plane: usize = sizes.iter().product();
-        let mut next = columns.start;
-        while let Some(piece) = self.pass.sheet.next_piece(&mut next, columns.end) {
+        let plane = self.pass.plane();
+        for piece in self.pass.sheet.pieces(columns.start, columns.end) {
             let [d, h] = piece.row;
             let line = (d * step[0] + first[0]) * sizes[1] + h * step[1] + first[1];
             let to = line * sizes[2] + piece.first * step[2] + first[2];
@@ -240,6 +287,15 @@ impl Block<'_> {
 impl Pass<'_> {
     fn depth(&self) -> usize {
         self.segments * self.pairs.len()
+    }
+
+    /// Floats of one unit's images, and of one row of results.
+    fn image(&self) -> usize {
+        self.sheet.source.iter().product::<usize>() * self.sources
+    }
+
+    fn plane(&self) -> usize {
+        self.target.sizes.iter().product()
     }
 
     /// Rows whose weights stay near.
@@ -277,41 +333,26 @@ impl Pass<'_> {
 
     /// Computes all rows of `out` from `x`.
     fn run(&self, x: &[f32], out: &mut [f32]) {
-        let image = self.sheet.source.iter().product::<usize>() * self.sources;
-        let plane = self.target.sizes.iter().product::<usize>() * self.rows;
-        let units = x.len() / image;
+        let (units, out) = (x.len() / self.image(), Shared::of(out));
         let direct = self.sheet.is_source();
-        let sheets = if direct { 0 } else { self.sources * self.sheet.channel() + WIDEST };
-        let out = Shared::of(out);
-        let block = |unit: usize, sheets: *const f32, rows: Range<usize>, columns: Range<usize>| Block {
-            pass: self,
-            group: unit % self.groups,
-            sheets,
-            roomy: !direct,
-            line: None,
-            out: out.at(unit * plane),
-            rows,
-            columns,
-        };
         let (all_rows, all_columns) = (0..self.rows, 0..self.sheet.columns);
         let (threads, work) = (rayon::current_num_threads(), self.rows * self.depth() * self.sheet.columns);
         let heavy = self.groups == 1 && units > 1 && self.rows * self.depth() > HEAVY;
         if !heavy && (units >= 4 * threads || units.is_multiple_of(threads)) {
-            let line = if self.rows == 1 && !self.is_plain() { self.sheet.columns + WIDEST } else { 0 };
-            spread_over(units, (TASK / work.max(1)).max(1), &|unit| {
-                let x = &x[unit * image..][..image];
-                with_scratch(sheets + line, |memory| {
-                    let (sheets, columns) = memory.split_at_mut(sheets);
-                    if !direct {
-                        widest::run(LayOut { sheet: &self.sheet, images: x, to: sheets });
-                    }
-                    let from = if direct { x.as_ptr() } else { sheets.as_ptr() };
-                    let line = (line > 0).then_some(columns.as_mut_ptr());
-                    widest::run(Block { line, ..block(unit, from, all_rows.clone(), all_columns.clone()) });
+            let each = (TASK / work.max(1)).clamp(1, units.div_ceil(threads));
+            let line = if self.rows == 1 { self.sheet.columns + WIDEST } else { 0 };
+            let sheets = if direct { 0 } else { self.sources * self.sheet.channel() + WIDEST + line };
+            spread_over(units.div_ceil(each), 1, &|index| {
+                let units = index * each..((index + 1) * each).min(units);
+                with_scratch(sheets, |memory| {
+                    let sheets = if direct { Sheets::Images(x) } else { Sheets::Own(x, memory) };
+                    let (rows, columns) = (all_rows.clone(), all_columns.clone());
+                    widest::run(Job { pass: self, units, sheets, out, rows, columns });
                 });
             });
             return;
         }
+        let sheets = if direct { 0 } else { self.sources * self.sheet.channel() + WIDEST };
         let round = if direct { units } else { (ROUND / sheets).clamp(1, units) };
         let mut memory = vec![0.0; round * sheets];
         let shared = Shared::of(&mut memory);
@@ -319,25 +360,25 @@ impl Pass<'_> {
         let row_parts = if heavy { split(self.rows, self.near()) } else { row_parts };
         for first in (0..units).step_by(round) {
             let count = round.min(units - first);
-            let from = |unit: usize| {
-                if direct { x[(first + unit) * image..].as_ptr() } else { shared.at(unit * sheets).cast_const() }
-            };
             if !direct {
-                lay_out_shared(&self.sheet, self.sources, &x[first * image..][..count * image], shared, sheets);
+                let x = &x[first * self.image()..][..count * self.image()];
+                lay_out_shared(&self.sheet, self.sources, x, shared, sheets);
             }
+            let job = |from: usize, count: usize, rows: Range<usize>, columns: Range<usize>| {
+                let ready = Sheets::Ready(shared.at(from * sheets), sheets);
+                let sheets = if direct { Sheets::Images(x) } else { ready };
+                let units = first + from..first + from + count;
+                widest::run(Job { pass: self, units, sheets, out, rows, columns });
+            };
             if heavy {
-                spread_over(row_parts.len(), 1, &|part| {
-                    for unit in 0..count {
-                        widest::run(block(first + unit, from(unit), row_parts[part].clone(), all_columns.clone()));
-                    }
-                });
+                spread_over(row_parts.len(), 1, &|part| job(0, count, row_parts[part].clone(), all_columns.clone()));
                 continue;
             }
             let parts = row_parts.len() * column_parts.len();
             spread_over(count * parts, 1, &|index| {
                 let (unit, part) = (index / parts, index % parts);
                 let (rows, columns) = (&row_parts[part / column_parts.len()], &column_parts[part % column_parts.len()]);
-                widest::run(block(first + unit, from(unit), rows.clone(), columns.clone()));
+                job(unit, 1, rows.clone(), columns.clone());
             });
         }
     }

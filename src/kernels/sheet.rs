@@ -148,17 +148,36 @@ impl Sheet {
         (begins, usize::try_from(room).unwrap_or(0).div_ceil(stride).min(most))
     }
 
-    /// The next run of results among the columns `from..to`; `from` becomes the first column of the row after it. No closure
-    /// is called for each one, since it would be compiled without the caller's vector instructions.
+    /// The runs of results among the columns `from..to`.
     #[inline(always)]
-    pub fn next_piece(&self, from: &mut usize, to: usize) -> Option<Piece> {
-        while *from < to {
-            let line = *from / self.pitch;
-            let (d, h) = if self.outputs[0] == 1 { (0, line) } else { (line / self.rows, line % self.rows) };
-            let (begin, first) = (line * self.pitch, *from);
-            let last = (begin + self.outputs[2]).min(to);
-            *from = begin + self.pitch;
-            if h < self.outputs[1] && first < last {
+    pub fn pieces(&self, from: usize, to: usize) -> Pieces<'_> {
+        let line = if from == 0 { 0 } else { from / self.pitch };
+        Pieces { sheet: self, line, begin: line * self.pitch, from, to }
+    }
+}
+
+/// Goes through runs of results.
+pub struct Pieces<'a> {
+    sheet: &'a Sheet,
+    line: usize,
+    begin: usize,
+    from: usize,
+    to: usize,
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Piece> {
+        let sheet = self.sheet;
+        while self.begin < self.to {
+            let (line, begin) = (self.line, self.begin);
+            self.line += 1;
+            self.begin += sheet.pitch;
+            let (d, h) = if sheet.outputs[0] == 1 { (0, line) } else { (line / sheet.rows, line % sheet.rows) };
+            let (first, last) = (begin.max(self.from), (begin + sheet.outputs[2]).min(self.to));
+            if h < sheet.outputs[1] && first < last {
                 return Some(Piece { column: first, row: [d, h], first: first - begin, length: last - first });
             }
         }
