@@ -314,9 +314,35 @@ fn inside(name: &'static str, grad: &Tensor, x: &Tensor, low: f64, high: f64, fa
     slope(name, grad, x, lanes, || pass(&between(x, low, high)?, &times(grad, factor)?))
 }
 
+/// Whether `x` has vectorised loops.
+pub fn fits_lanes(x: &Tensor) -> bool {
+    x.dtype() == DType::F32 && x.device().is_cpu()
+}
+
+/// The elements of a CPU tensor of float32 clipped to a range, in one pass, outside the graph; NaN stays.
+pub fn within(x: &Tensor, low: f64, high: f64, into: Option<&Tensor>) -> Result<Tensor> {
+    let (low, high) = (low as f32, high as f32);
+    let lanes = Plain(move |x: f32| {
+        let x = if x < low { low } else { x };
+        if x > high { high } else { x }
+    });
+    evaluate(
+        Call { name: "hardtanh", args: [t(x)], dtypes: [DType::F32], out: DType::F32, into },
+        |shape, out, [x]| {
+            vector::map1(shape, out, x, &lanes);
+            Ok(())
+        },
+        |_, _| Ok(None),
+    )
+}
+
 /// The elements clipped to a range; unlike `clamp`, gradients stop at the bounds themselves.
 pub fn hardtanh(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
-    let out = super::select::clamp(&x.detached(), Some(Arg::from(low)), Some(Arg::from(high)))?;
+    let out = if fits_lanes(x) {
+        within(x, low, high, None)?
+    } else {
+        super::select::clamp(&x.detached(), Some(Arg::from(low)), Some(Arg::from(high)))?
+    };
     if let Some(record) = Record::new("HardtanhBackward0", &[x]) {
         record
             .save(x)
@@ -534,6 +560,12 @@ impl PyTensor {
 
     fn _hardtanh(&self, low: f64, high: f64) -> Result<Tensor> {
         hardtanh(&self.tensor, low, high)
+    }
+
+    /// This tensor, clipped to a range in place; `op` is what an error names.
+    fn _hardtanh_<'py>(slf: Bound<'py, Self>, op: &str, low: f64, high: f64) -> PyResult<Bound<'py, Self>> {
+        super::update::hardtanh(op, &slf.get().tensor, low, high)?;
+        Ok(slf)
     }
 
     fn _hardsigmoid(&self) -> Result<Tensor> {

@@ -1,9 +1,9 @@
 //! In-place arithmetic: one pass over the target where nothing is recorded, else the op and a recorded write.
 
 use super::arithmetic::{self as ops, Recipe};
-use super::bitwise;
 use super::operand::Scalar;
 use super::pointwise::Arg;
+use super::{activation, bitwise};
 use crate::autograd::grad_enabled;
 use crate::autograd::inplace::{assign, check, check_apart};
 use crate::error::Result;
@@ -121,6 +121,17 @@ pub fn unary(
         return assign(op, target, &recorded(target)?);
     }
     super::unary::raw(function, op, target, target.dtype(), Some(target))?;
+    target.core().storage.bump();
+    Ok(())
+}
+
+/// Clips `target` to a range.
+pub fn hardtanh(op: &str, target: &Tensor, low: f64, high: f64) -> Result<()> {
+    check(op, target)?;
+    if !activation::fits_lanes(target) || is_recorded(target, Arg::Tensor(target)) {
+        return assign(op, target, &activation::hardtanh(target, low, high)?);
+    }
+    activation::within(target, low, high, Some(target))?;
     target.core().storage.bump();
     Ok(())
 }

@@ -162,3 +162,30 @@ def test_gelu_at_the_ends():
     assert found[8] == pytest.approx(5e-31)
     silu = pyburn.nn.functional.silu(pyburn.tensor(values)).tolist()
     assert np.isnan(silu[0]) and silu[1] == np.inf and str(silu[3]) == "-0.0" and abs(silu[5]) < 1e-10
+
+
+SPECIAL = [float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 6.0, -1.0, 7.0, 3.5]
+
+
+@pytest.mark.parametrize("name", ["relu", "relu6", "hardtanh"])
+@pytest.mark.parametrize("view", ["whole", "transposed", "every other"])
+def test_writing_in_place_is_torchs_also_through_views(name, view):
+    def written(lib):
+        x = lib.tensor(SPECIAL * 7).reshape(7, 9).clone()
+        part = {"whole": x, "transposed": x.t(), "every other": x[:, ::2]}[view]
+        same = getattr(lib.nn.functional, name)(part, inplace=True)
+        assert same is part
+        return x.numpy(), part._version
+
+    (ours, version), (theirs, their_version) = written(pyburn), written(torch)
+    assert version == their_version
+    np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))
+
+
+@pytest.mark.parametrize("name", ["relu", "relu6", "hardtanh"])
+def test_writing_in_place_to_a_leaf_is_refused(name):
+    for lib in (pyburn, torch):
+        x = lib.ones(3, requires_grad=True)
+        with pytest.raises(RuntimeError, match="leaf"):
+            getattr(lib.nn.functional, name)(x, inplace=True)

@@ -64,12 +64,14 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> activation.relu(pyburn.tensor([-2.0, 0.5, 4.0]))
         tensor([0.0000, 0.5000, 4.0000])
     """
-    return _finish("relu_", input, input.relu(), inplace)
+    return input.relu_() if inplace else input.relu()
 
 
-def _clipped(input: Tensor, low: float, high: float) -> Tensor:
+def _clipped(op: str, input: Tensor, low: float, high: float, inplace: bool) -> Tensor:
     """The elements inside the bounds; integers stay integers."""
-    return input._hardtanh(low, high) if input.is_floating_point() else input.clamp(int(low), int(high))
+    if not input.is_floating_point():
+        return _finish(op, input, input.clamp(int(low), int(high)), inplace)
+    return input._hardtanh_(op, low, high) if inplace else input._hardtanh(low, high)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -85,7 +87,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         >>> activation.relu6(pyburn.tensor([-2.0, 0.5, 4.0]))
         tensor([0.0000, 0.5000, 4.0000])
     """
-    return _finish("relu6_", input, _clipped(input, 0.0, 6.0), inplace)
+    return _clipped("relu6_", input, 0.0, 6.0, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -236,7 +238,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}")
-    return _finish("hardtanh_", input, _clipped(input, min_val, max_val), inplace)
+    return _clipped("hardtanh_", input, min_val, max_val, inplace)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
