@@ -22,6 +22,22 @@ pub struct Places<T, const K: usize> {
 /// Elements that are copied to the stack, where the compiler sees that nothing overlaps.
 const BLOCK: usize = 64;
 
+/// Elements by which memory is asked for ahead: processors do not by themselves look beyond a page.
+const AHEAD: usize = 1024;
+
+/// Asks for the block that lies `AHEAD` of `from`; where nothing lies there, nothing happens.
+#[inline(always)]
+fn ask_ahead<T>(from: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    for place in (0..BLOCK).step_by(64 / size_of::<T>()) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing and may be given for any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(AHEAD + place).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = from;
+}
+
 struct Sweep<'a, T, R, const K: usize> {
     places: Places<T, K>,
     rule: &'a R,
@@ -73,6 +89,11 @@ impl<T: Real, R: Rule<T, K>, const K: usize> Task for Sweep<'_, T, R, K> {
         let rest = self.places.length % BLOCK;
         let whole = self.places.length - rest;
         for start in (0..whole).step_by(BLOCK) {
+            ask_ahead(self.places.value.wrapping_add(start));
+            ask_ahead(self.places.grad.wrapping_add(start));
+            for state in self.places.state {
+                ask_ahead(state.wrapping_add(start));
+            }
             // SAFETY: inside the length.
             unsafe { self.block(start, BLOCK) };
         }
