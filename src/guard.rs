@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{self, Error, Result};
+use crate::kernels::iterate::PARALLEL_ABOVE;
 
 /// Work (in elements touched) above which releasing the GIL costs less than it gives other threads.
 pub const DETACH_ABOVE: usize = 1 << 15;
@@ -58,7 +59,14 @@ pub fn run<T: Send>(op: &str, call: impl FnOnce() -> T + Send) -> Result<T> {
 
 /// As `run`, for work (counted in elements) worth other threads: Python's go on meanwhile, and the pool's may help.
 pub fn heavy<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
-    if work <= DETACH_ABOVE { run(op, call) } else { detached(|| in_pool(op, call)) }
+    if work <= DETACH_ABOVE {
+        run(op, call)
+    } else if work < PARALLEL_ABOVE {
+        // No kernel starts threads for so little, and the way to the pool takes longer than the work.
+        detached(|| run(op, call))
+    } else {
+        detached(|| in_pool(op, call))
+    }
 }
 
 /// Runs an engine call on the chosen pool. Going there and back takes ten microseconds, so small work stays away.
