@@ -270,31 +270,105 @@ impl PyTensor {
         given: Option<(Tensor, Tensor)>,
         eps: f64,
     ) -> Result<(Tensor, Tensor, Tensor)> {
-        let x = &self.tensor;
         let over = match over {
             "layer" => Over::Layer,
             "group" => Over::Group,
             _ => Over::Batch,
         };
-        let plan = Plan { over, sizes, epsilon: eps, fixed: given.is_some() };
-        check(plan, x, [weight.as_ref(), bias.as_ref()], given.as_ref())?;
-        let held = Held::new(x, weight.as_ref(), bias.as_ref())?;
-        let given = given.map(|(mean, variance)| [mean, variance]);
-        let [out, mean, variance] = match x.dtype() {
-            DType::F64 => forward::<f64>(plan, &held, given)?,
-            _ => forward::<f32>(plan, &held, given)?,
-        };
-        let inputs: SmallVec<[&Tensor; 3]> = [Some(x), weight.as_ref(), bias.as_ref()].into_iter().flatten().collect();
-        if let Some(record) = Record::new(plan.node(), &inputs) {
-            let record = record.save(x).save(&mean).save(&variance);
-            // The bias is kept only because torch keeps it: to refuse a write.
-            let record = [&weight, &bias].into_iter().flatten().fold(record, |record, tensor| record.save(tensor));
-            let given = [weight.is_some(), bias.is_some()];
-            let shape = weight.as_ref().or(bias.as_ref()).map(Tensor::shape).unwrap_or_default();
-            record.finish(&out, move |c| rule(c, plan, given, &shape));
-        }
-        Ok((out, mean, variance))
+        normalized(&self.tensor, Plan { over, sizes, epsilon: eps, fixed: given.is_some() }, weight, bias, given)
     }
+
+    /// `layer_norm` where the tensors are all contiguous CPU floats of one dtype in the shapes that it needs, else None.
+    fn _layer_norm(
+        &self,
+        normalized_shape: Vec<i64>,
+        weight: Option<Tensor>,
+        bias: Option<Tensor>,
+        eps: f64,
+    ) -> Result<Option<Tensor>> {
+        let x = &self.tensor;
+        let shape = x.shape();
+        let sizes: Option<Vec<usize>> = normalized_shape.into_iter().map(|size| usize::try_from(size).ok()).collect();
+        let Some(normalized_shape) = sizes else { return Ok(None) };
+        let tail = shape.len().checked_sub(normalized_shape.len()).and_then(|lead| shape.get(lead..));
+        let size: usize = normalized_shape.iter().product();
+        let plain = |tensor: &Tensor| tensor.device().is_cpu() && tensor.is_contiguous();
+        let fits = matches!(x.dtype(), DType::F32 | DType::F64)
+            && plain(x)
+            && x.numel() > 0
+            && !normalized_shape.is_empty()
+            && tail == Some(normalized_shape.as_slice())
+            && [&weight, &bias].into_iter().flatten().all(|tensor| {
+                plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == normalized_shape.as_slice()
+            });
+        if !fits {
+            return Ok(None);
+        }
+        let plan = Plan { over: Over::Layer, sizes: [x.numel() / size, 1, 1, size], epsilon: eps, fixed: false };
+        normalized(x, plan, weight, bias, None).map(|(out, _, _)| Some(out))
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// `batch_norm` with its means and variances where the tensors are all contiguous CPU floats of one dtype in the
+    /// shapes that it needs, and channels are runs of memory; else None. `given` are the running statistics.
+    fn _batch_norm(
+        &self,
+        weight: Option<Tensor>,
+        bias: Option<Tensor>,
+        given: Option<(Tensor, Tensor)>,
+        eps: f64,
+    ) -> Result<Option<(Tensor, Tensor, Tensor)>> {
+        let x = &self.tensor;
+        let shape = x.shape();
+        let [samples, channels, places @ ..] = shape.as_slice() else { return Ok(None) };
+        let size: usize = places.iter().product();
+        let plain = |tensor: &Tensor| tensor.device().is_cpu() && tensor.is_contiguous();
+        let alike = |tensor: &Tensor| {
+            plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == [*channels].as_slice()
+        };
+        let fits = matches!(x.dtype(), DType::F32 | DType::F64)
+            && plain(x)
+            && x.numel() > 0
+            && size >= 8
+            && [&weight, &bias].into_iter().flatten().all(alike)
+            && given.iter().flat_map(|(mean, variance)| [mean, variance]).all(|one| alike(one) && !one.requires_grad());
+        if !fits {
+            return Ok(None);
+        }
+        let sizes = [*samples, *channels, 1, size];
+        let given = given.map(|(mean, variance)| (mean.detached(), variance.detached()));
+        let plan = Plan { over: Over::Batch, sizes, epsilon: eps, fixed: given.is_some() };
+        normalized(x, plan, weight, bias, given).map(Some)
+    }
+}
+
+/// The tensor normalized as `plan` says, recorded, with the means and variances that were used.
+fn normalized(
+    x: &Tensor,
+    plan: Plan,
+    weight: Option<Tensor>,
+    bias: Option<Tensor>,
+    given: Option<(Tensor, Tensor)>,
+) -> Result<(Tensor, Tensor, Tensor)> {
+    check(plan, x, [weight.as_ref(), bias.as_ref()], given.as_ref())?;
+    let held = Held::new(x, weight.as_ref(), bias.as_ref())?;
+    let given = given.map(|(mean, variance)| [mean, variance]);
+    let [out, mean, variance] = match x.dtype() {
+        DType::F64 => forward::<f64>(plan, &held, given)?,
+        _ => forward::<f32>(plan, &held, given)?,
+    };
+    let inputs: SmallVec<[&Tensor; 3]> = [Some(x), weight.as_ref(), bias.as_ref()].into_iter().flatten().collect();
+    if let Some(record) = Record::new(plan.node(), &inputs) {
+        let record = record.save(x).save(&mean).save(&variance);
+        // The bias is kept only because torch keeps it: to refuse a write.
+        let record = [&weight, &bias].into_iter().flatten().fold(record, |record, tensor| record.save(tensor));
+        let given = [weight.is_some(), bias.is_some()];
+        let shape = weight.as_ref().or(bias.as_ref()).map(Tensor::shape).unwrap_or_default();
+        record.finish(&out, move |c| rule(c, plan, given, &shape));
+    }
+    Ok((out, mean, variance))
 }
 
 /// Refuses what the kernels would read past the end of.

@@ -96,6 +96,9 @@ def batch_norm(
         tensor([[-1.],
                 [ 1.]])
     """
+    found = _at_once(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if found is not None:
+        return found
     need_real("batch_norm", input)
     need_float("batch_norm", input)
     if input.dim() < 2:
@@ -138,6 +141,39 @@ def _takes_channels(x: Tensor, training: bool, mean: Tensor | None, var: Tensor 
     return training or (len(known) == 2 and not any(one.requires_grad for one in known))
 
 
+def _at_once(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor | None:
+    """The usual case of :func:`batch_norm` in one native call, before anything else is looked at; else None."""
+    running = None if running_mean is None or running_var is None else (running_mean, running_var)
+    if running is None and not training:
+        return None
+    if training and running is not None and any(list(one.shape) != list(input.shape[1:2]) for one in running):
+        return None
+    found = input._batch_norm(weight, bias, None if training else running, eps)
+    if found is None:
+        return None
+    result, mean, variance = found
+    if training and running is not None:
+        _track(*running, mean, variance, momentum, input.numel() // mean.numel())
+    return result
+
+
+def _track(
+    running_mean: Tensor, running_var: Tensor, mean: Tensor, variance: Tensor, momentum: float, count: int
+) -> None:
+    """Moves the running statistics towards those of a batch with `count` values for each channel."""
+    _update(running_mean, mean, momentum)
+    _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+
+
 def _batch_norm(
     x: Tensor,
     running_mean: Tensor | None,
@@ -156,9 +192,7 @@ def _batch_norm(
         given = (running_mean.detach().to(x.dtype), running_var.detach().to(x.dtype))
     result, mean, variance = x._normalized("batch", [samples, channels, 1, size], weight, bias, given, eps)
     if training and running_mean is not None and running_var is not None:
-        count = samples * size
-        _update(running_mean, mean, momentum)
-        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+        _track(running_mean, running_var, mean, variance, momentum, samples * size)
     return result
 
 
@@ -239,6 +273,10 @@ def layer_norm(
         >>> nn.layer_norm(pyburn.tensor([1.0, 3.0]), (2,), eps=0.0)
         tensor([-1.,  1.])
     """
+    # The usual case in one call, before anything else is looked at.
+    found = input._layer_norm(normalized_shape, weight, bias, eps)
+    if found is not None:
+        return found
     need_real("layer_norm", input)
     dims = _last_dims("layer_norm", input, normalized_shape)
     for name, tensor in (("weight", weight), ("bias", bias)):
