@@ -4,12 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
-use super::complex;
+use super::curves::{Add, Mul, Sub};
 use super::number::{Integer, Number};
 use super::pointwise::{Strided, map2, map2_costly};
+use super::{complex, vector};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::{with_bits, with_integer, with_number};
+
+/// Elements of a row from which on it is computed in vectors as wide as the processor has.
+const VECTOR: usize = 64;
 
 /// A function of two elements of one type with a result of that type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +75,9 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
     match op {
         Binary::Add if dtype == DType::Bool => cheap::<u8>(at, Integer::or),
         Binary::Mul if dtype == DType::Bool => cheap::<u8>(at, Integer::and),
+        Binary::Add if side_by_side(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Add {}),
+        Binary::Sub if side_by_side(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Sub {}),
+        Binary::Mul if side_by_side(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Mul {}),
         Binary::Add => with_bits!(dtype, T => cheap::<T>(at, Number::add), else return refuse()),
         Binary::Sub => with_bits!(dtype, T => cheap::<T>(at, Number::sub), else return refuse()),
         Binary::Mul => with_bits!(dtype, T => cheap::<T>(at, Number::mul), else return refuse()),
@@ -102,6 +109,16 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
         _ => return float(op, dtype, at, refuse),
     }
     Ok(())
+}
+
+/// Whether many floats lie side by side in a result and both operands, of which none is overwritten.
+fn side_by_side(dtype: DType, at: Places<'_>) -> bool {
+    let adjacent = |view: &Strided<'_>| view.strides.last() == Some(&1);
+    dtype == DType::F32
+        && [at.out, at.a, at.b].iter().all(adjacent)
+        && at.shape.last().is_some_and(|&length| length >= VECTOR)
+        && at.out.pointer != at.a.pointer
+        && at.out.pointer != at.b.pointer
 }
 
 fn cheap<T: Number>(at: Places<'_>, f: impl Fn(T, T) -> T + Sync) {

@@ -1,7 +1,12 @@
 //! The vectorised functions by name, and what multiplies a gradient (benchmarks/bars.py: elementwise).
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
 use super::math;
 use super::vector::Lanes;
+#[cfg(target_arch = "x86_64")]
+use super::wide;
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident = $function:ident;)+) => {
@@ -18,21 +23,46 @@ macro_rules! functions {
 }
 
 functions! {
-    Exp = exp;
     Expm1 = expm1;
+    Log1p = log1p;
+    Atan = atan;
+    Sigmoid = sigmoid;
+}
+
+/// Functions that `wide` has too.
+macro_rules! wide_functions {
+    ($($name:ident = $function:ident;)+) => {
+        $(pub struct $name;
+
+        impl Lanes<1> for $name {
+            const WIDE: bool = true;
+            #[inline(always)]
+            fn at<const FMA: bool>(&self, [x]: [f32; 1]) -> f32 {
+                math::$function::<FMA>(x)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            unsafe fn wide(&self, [x]: [__m512; 1]) -> __m512 {
+                wide::$function(x)
+            }
+        })+
+    };
+}
+
+wide_functions! {
+    Exp = exp;
     Log = log;
     Log2 = log2;
     Log10 = log10;
-    Log1p = log1p;
-    Atan = atan;
     Tanh = tanh;
-    Sigmoid = sigmoid;
     Erf = erf;
     Gelu = gelu;
+    Rsqrt = rsqrt;
 }
 
 macro_rules! angles {
-    ($($name:ident = $function:ident;)+) => {
+    ($($name:ident = $function:ident { $($wide:tt)* })+) => {
         $(pub struct $name;
 
         impl Lanes<1> for $name {
@@ -44,14 +74,78 @@ macro_rules! angles {
             fn far(&self, [x]: [f32; 1]) -> f32 {
                 x.$function()
             }
+            $($wide)*
         })+
     };
 }
 
+macro_rules! wide_angle {
+    ($function:ident) => {
+        const WIDE: bool = true;
+        #[cfg(target_arch = "x86_64")]
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+        unsafe fn wide(&self, [x]: [__m512; 1]) -> __m512 {
+            if !wide::is_far(x) {
+                return wide::$function(x);
+            }
+            let mut angles = [0.0; 16];
+            // SAFETY: 16 numbers have room in the array.
+            unsafe { _mm512_storeu_ps(angles.as_mut_ptr(), x) };
+            let values = angles.map(math::$function::<true>);
+            // SAFETY: as above.
+            unsafe { _mm512_loadu_ps(values.as_ptr()) }
+        }
+    };
+}
+
 angles! {
-    Sin = sin;
-    Cos = cos;
-    Tan = tan;
+    Sin = sin { wide_angle! { sin } }
+    Cos = cos { wide_angle! { cos } }
+    Tan = tan {}
+}
+
+/// Functions so cheap that memory bounds them: written out for AVX-512, large results go past the caches.
+macro_rules! wide_curves {
+    ($($name:ident { $($setting:ident),* }, $fma:ident, [$($x:ident),+] => $value:expr, $wide:expr;)+) => {
+        $(pub struct $name {
+            $(pub $setting: f32,)*
+        }
+
+        impl Lanes<{ [$(stringify!($x)),+].len() }> for $name {
+            const WIDE: bool = true;
+            #[inline(always)]
+            fn at<const $fma: bool>(&self, [$($x),+]: [f32; { [$(stringify!($x)),+].len() }]) -> f32 {
+                let Self { $($setting),* } = *self;
+                $value
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            unsafe fn wide(&self, [$($x),+]: [__m512; { [$(stringify!($x)),+].len() }]) -> __m512 {
+                $(let $setting = _mm512_set1_ps(self.$setting);)*
+                $wide
+            }
+        })+
+    };
+}
+
+wide_curves! {
+    Add {}, F, [a, b] => a + b, _mm512_add_ps(a, b);
+    Sub {}, F, [a, b] => a - b, _mm512_sub_ps(a, b);
+    Mul {}, F, [a, b] => a * b, _mm512_mul_ps(a, b);
+    GeluSlope {}, F, [grad, x] => grad * math::gelu_slope::<F>(x), _mm512_mul_ps(grad, wide::gelu_slope(x));
+    // The second operand of a maximum wins where one is NaN, and where both are zero.
+    Relu {}, F, [x] => if x >= 0.0 || x.is_nan() { x } else { 0.0 }, _mm512_max_ps(_mm512_setzero_ps(), x);
+    ReluSlope {}, F, [grad, y] => if y <= 0.0 { 0.0 } else { grad }, {
+        _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLE_UQ>(y, _mm512_setzero_ps()), grad)
+    };
+    LeakyRelu { below }, F, [x] => if x > 0.0 { x } else { x * below }, {
+        _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), x, below)
+    };
+    LeakyReluSlope { below }, F, [grad, x] => if x > 0.0 { grad } else { grad * below }, {
+        _mm512_mask_mul_ps(grad, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), grad, below)
+    };
 }
 
 /// Functions of one number with settings, and of a gradient beside it.
@@ -105,7 +199,6 @@ curves! {
         let curve = grad * (math::exp::<F>(x * input_scale) * below * input_scale);
         if x > 0.0 { grad * scale } else { curve }
     };
-    GeluSlope {}, F, [grad, x] => grad * math::gelu_slope::<F>(x);
     GeluTanh {}, F, [x] => 0.5 * x * (1.0 + math::tanh::<F>(TANH_SCALE * (x + TANH_CUBIC * x * x * x)));
     GeluTanhSlope {}, F, [grad, x] => {
         let square = x * x;
@@ -115,5 +208,4 @@ curves! {
     };
     TanhSlope {}, F, [grad, y] => grad * (1.0 - y * y);
     SigmoidSlope {}, F, [grad, y] => grad * (y * (1.0 - y));
-    ReluSlope {}, F, [grad, y] => if y <= 0.0 { 0.0 } else { grad };
 }

@@ -1,5 +1,7 @@
 //! Walks several strided views in step, as few long rows as possible (benchmarks/cases.py: large_contiguous).
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -76,7 +78,7 @@ pub fn walk<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [u
         }
     } else if count == 1 {
         let chunk = (PARALLEL_ABOVE / 4).max(1);
-        (0..inner.size.div_ceil(chunk)).into_par_iter().for_each(|part| {
+        spread_over(inner.size.div_ceil(chunk), 1, &|part| {
             let first = part * chunk;
             let mut at = offsets;
             for view in 0..N {
@@ -85,17 +87,44 @@ pub fn walk<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [u
             row(at, chunk.min(inner.size - first), inner.strides);
         });
     } else {
-        (0..count)
-            .into_par_iter()
-            .with_min_len((PARALLEL_ABOVE / 8 / inner.size.max(1)).max(1))
-            .for_each(|index| row(start(index), inner.size, inner.strides));
+        let least = (PARALLEL_ABOVE / 8 / inner.size.max(1)).max(1);
+        spread_over(count, least, &|index| row(start(index), inner.size, inner.strides));
     }
 }
 
+/// Parts that each thread takes, so that none waits long for another.
+const PARTS: usize = 8;
+
 /// Runs `task` for every number below `count` on several threads, at least `least` numbers at a time. One function for
 /// all kernels: rayon's machinery compiled into each of them would make the crate slow to build.
+///
+/// The calling thread works too: handing all work to the pool would take as long as an op on thousands of elements.
 pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().with_min_len(least).for_each(task);
+    if rayon::current_thread_index().is_some() {
+        return (0..count).into_par_iter().with_min_len(least).for_each(task);
+    }
+    let threads = rayon::current_num_threads();
+    let size = count.div_ceil(threads * PARTS).max(least).max(1);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let first = next.fetch_add(size, Ordering::Relaxed);
+            if first >= count {
+                return;
+            }
+            (first..count.min(first + size)).for_each(task);
+        }
+    };
+    let helpers = count.div_ceil(size).min(threads).saturating_sub(1);
+    if helpers == 0 {
+        return work();
+    }
+    rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
 }
 
 /// The results of `task` for every number below `count`, computed on several threads.

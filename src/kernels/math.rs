@@ -6,14 +6,14 @@
 use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, FRAC_PI_2, LN_10, LOG2_E};
 
 /// A sum with it rounds to an integer, which then stands in the lowest bits.
-const MAGIC: f32 = 12_582_912.0;
+pub const MAGIC: f32 = 12_582_912.0;
 const WIDE_MAGIC: f64 = 6_755_399_441_055_744.0;
 /// log(2) in two parts; a product of the first with a small integer is exact.
-const LN2_HIGH: f32 = 0.693_145_75;
-const LN2_LOW: f32 = 1.428_606_8e-6;
+pub const LN2_HIGH: f32 = 0.693_145_75;
+pub const LN2_LOW: f32 = 1.428_606_8e-6;
 /// log10(2) in two parts, as above.
-const LG2_HIGH: f32 = 0.301_025_4;
-const LG2_LOW: f32 = 4.605_039e-6;
+pub const LG2_HIGH: f32 = 0.301_025_4;
+pub const LG2_LOW: f32 = 4.605_039e-6;
 /// pi / 2 in two parts, the first of 33 bits.
 const QUARTER_HIGH: f64 = 1.570_796_326_734_125_6;
 const QUARTER_LOW: f64 = 6.077_100_506_506_192e-11;
@@ -244,6 +244,11 @@ pub fn tanh<const FMA: bool>(x: f32) -> f32 {
 #[inline(always)]
 pub fn sigmoid<const FMA: bool>(x: f32) -> f32 {
     1.0 / (1.0 + exp::<FMA>(-x))
+}
+
+#[inline(always)]
+pub fn rsqrt<const FMA: bool>(x: f32) -> f32 {
+    1.0 / x.sqrt()
 }
 
 /// `erfc` of `z`, which is not negative.

@@ -48,10 +48,14 @@ pub mod softmax;
 pub mod sort;
 pub mod special;
 pub mod steps;
+#[cfg(target_arch = "x86_64")]
+mod tables;
 pub mod taps;
 pub mod tiles;
 pub mod types;
 pub mod unary;
 pub mod vector;
 pub mod widest;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 pub mod windows;

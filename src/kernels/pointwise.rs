@@ -41,11 +41,17 @@ pub(super) fn each_row<const N: usize>(
 
 /// `out = f(a)`. `out` may be `a` itself.
 pub fn map1<A: Copy, R: Copy>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: impl Fn(A) -> R + Sync) {
+    let same = size_of::<A>() == size_of::<R>();
     each_row(shape, [out, a], &|[o, i], length, [so, si]| {
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
         unsafe {
             let (to, from) = (out.at::<R>(o), a.at::<A>(i));
-            if so == 1 && si == 1 {
+            // In place, one pointer for both: two that are equal would look like a hazard to the vectoriser.
+            if so == 1 && si == 1 && same && to.cast::<A>() == from {
+                for k in 0..length {
+                    to.add(k).write_unaligned(f(to.add(k).cast::<A>().read_unaligned()));
+                }
+            } else if so == 1 && si == 1 {
                 for k in 0..length {
                     to.add(k).write_unaligned(f(from.add(k).read_unaligned()));
                 }
@@ -66,13 +72,13 @@ pub fn map2<A: Copy, B: Copy, R: Copy>(
     b: Strided<'_>,
     f: impl Fn(A, B) -> R + Sync,
 ) {
-    let same = std::mem::size_of::<A>() == std::mem::size_of::<R>();
+    let same = size_of::<A>() == size_of::<R>();
     each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
         // SAFETY: as in `map1`.
         unsafe {
             let (to, left, right) = (out.at::<R>(o), a.at::<A>(i), b.at::<B>(j));
             match (so, si, sj) {
-                // In place, one pointer for both: two that are equal would look like a hazard to the vectoriser.
+                // In place, as in `map1`.
                 (1, 1, 1) if same && to.cast::<A>() == left => {
                     for k in 0..length {
                         let own = to.add(k).cast::<A>().read_unaligned();
@@ -82,6 +88,12 @@ pub fn map2<A: Copy, B: Copy, R: Copy>(
                 (1, 1, 1) => {
                     for k in 0..length {
                         to.add(k).write_unaligned(f(left.add(k).read_unaligned(), right.add(k).read_unaligned()));
+                    }
+                }
+                (1, 1, 0) if same && to.cast::<A>() == left => {
+                    let constant = right.read_unaligned();
+                    for k in 0..length {
+                        to.add(k).write_unaligned(f(to.add(k).cast::<A>().read_unaligned(), constant));
                     }
                 }
                 (1, 1, 0) => {

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::curves::{Atan, Cos, Erf, Exp, Expm1, Log, Log1p, Log2, Log10, Sigmoid, Sin, Tan, Tanh};
+use super::curves::{Atan, Cos, Erf, Exp, Expm1, Log, Log1p, Log2, Log10, Relu, Rsqrt, Sigmoid, Sin, Tan, Tanh};
 use super::number::Number;
 use super::pointwise::{Strided, map1};
 use super::{complex, special, vector};
@@ -67,6 +67,7 @@ pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<
         Unary::Abs => numbers!(Number::abs),
         Unary::Sign => numbers!(Number::sign),
         Unary::Square => numbers!(|x| Number::mul(x, x)),
+        Unary::Relu if dtype == DType::F32 => vector::map1(shape, out, a, &Relu {}),
         Unary::Relu => numbers!(|x| Number::max(x, Number::ZERO)),
         // Integers are round already.
         Unary::Ceil | Unary::Floor | Unary::Round | Unary::Trunc if dtype.is_int() => numbers!(|x| x),
@@ -88,7 +89,7 @@ pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<
 fn float32(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, single: fn(f32) -> f32) {
     match op {
         Unary::Sqrt => map1::<f32, f32>(shape, out, a, f32::sqrt),
-        Unary::Rsqrt => map1::<f32, f32>(shape, out, a, |x| 1.0 / x.sqrt()),
+        Unary::Rsqrt => vector::map1(shape, out, a, &Rsqrt),
         Unary::Reciprocal => map1::<f32, f32>(shape, out, a, |x| 1.0 / x),
         Unary::Exp => vector::map1(shape, out, a, &Exp),
         Unary::Expm1 => vector::map1(shape, out, a, &Expm1),

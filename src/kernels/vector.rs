@@ -1,6 +1,9 @@
 //! Loops of float32 functions compiled for each vector width, chosen at run time (benchmarks/bars.py: elementwise).
 
 #[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+#[cfg(target_arch = "x86_64")]
 use std::sync::OnceLock;
 
 use super::pointwise::{Strided, each_row};
@@ -12,6 +15,14 @@ pub trait Lanes<const N: usize>: Sync {
     fn at<const FMA: bool>(&self, x: [f32; N]) -> f32;
     fn far(&self, x: [f32; N]) -> f32 {
         self.at::<false>(x)
+    }
+    /// Whether `wide` computes 16 at once.
+    const WIDE: bool = false;
+    /// # Safety
+    /// The processor has AVX-512.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide(&self, x: [__m512; N]) -> __m512 {
+        x[0]
     }
 }
 
@@ -96,6 +107,8 @@ impl<F: Fn(f32, f32) -> f32 + Sync> Lanes<2> for Plain<F> {
 /// Elements that are brought together before a strided row is computed.
 const BLOCK: usize = 256;
 
+/// Computes a row, and says whether a number lies beyond the function's reach.
+///
 /// # Safety
 /// All pointers are valid for `length` elements.
 #[inline(always)]
@@ -104,32 +117,98 @@ unsafe fn sweep<const N: usize, const FMA: bool, L: Lanes<N>>(
     from: [*const f32; N],
     to: *mut f32,
     length: usize,
-) {
+) -> bool {
+    let mut far = false;
     for k in 0..length {
         let mut x = [0.0; N];
         for (slot, from) in x.iter_mut().zip(from) {
             // SAFETY: the caller's.
             *slot = unsafe { from.add(k).read_unaligned() };
         }
+        far |= x[N - 1].abs() > L::NEAR;
         // SAFETY: the caller's.
         unsafe { to.add(k).write_unaligned(lanes.at::<FMA>(x)) };
     }
+    far
+}
+
+/// As `sweep`, with `Lanes::wide`; past the caches where `STREAM`, for which `to` is aligned to its elements.
+///
+/// # Safety
+/// As `sweep`, on a processor with these instructions.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn sweep_wide<const N: usize, const STREAM: bool, L: Lanes<N>>(
+    lanes: &L,
+    from: [*const f32; N],
+    to: *mut f32,
+    length: usize,
+) -> bool {
+    let near = _mm512_set1_ps(L::NEAR);
+    let mut far = 0;
+    let mut value = |x: [__m512; N]| {
+        if L::NEAR.is_finite() {
+            far |= _mm512_cmp_ps_mask::<_CMP_GT_OQ>(_mm512_abs_ps(x[N - 1]), near);
+        }
+        // SAFETY: the caller's.
+        unsafe { lanes.wide(x) }
+    };
+    let head = if STREAM { to.align_offset(64).min(length) } else { 0 };
+    let end = head + (length - head) / 16 * 16;
+    // SAFETY: the caller's; masks keep the steps at the ends inside.
+    unsafe {
+        for (at, count) in [(0, head), (end, length - end)] {
+            if count > 0 {
+                let mask = (1 << count) - 1;
+                let x = from.map(|from| _mm512_maskz_loadu_ps(mask, from.add(at)));
+                _mm512_mask_storeu_ps(to.add(at), mask, value(x));
+            }
+        }
+        for at in (head..end).step_by(16) {
+            let y = value(from.map(|from| _mm512_loadu_ps(from.add(at))));
+            if STREAM {
+                for from in from {
+                    _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(at + 512).cast());
+                }
+                _mm512_stream_ps(to.add(at), y);
+            } else {
+                _mm512_storeu_ps(to.add(at), y);
+            }
+        }
+    }
+    far != 0
 }
 
 /// # Safety
 /// As `sweep`, on a processor with these instructions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-unsafe fn sweep_512<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
+unsafe fn sweep_512<const N: usize, L: Lanes<N>>(
+    lanes: &L,
+    from: [*const f32; N],
+    to: *mut f32,
+    length: usize,
+) -> bool {
     // SAFETY: the caller's.
-    unsafe { sweep::<N, true, L>(lanes, from, to, length) }
+    unsafe {
+        if L::WIDE {
+            sweep_wide::<N, false, L>(lanes, from, to, length)
+        } else {
+            sweep::<N, true, L>(lanes, from, to, length)
+        }
+    }
 }
 
 /// # Safety
 /// As `sweep`, on a processor with these instructions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn sweep_256<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
+unsafe fn sweep_256<const N: usize, L: Lanes<N>>(
+    lanes: &L,
+    from: [*const f32; N],
+    to: *mut f32,
+    length: usize,
+) -> bool {
     // SAFETY: the caller's.
     unsafe { sweep::<N, true, L>(lanes, from, to, length) }
 }
@@ -140,19 +219,14 @@ unsafe fn run<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to:
     // SAFETY: the caller's, and a width stands for instructions that the processor has.
     unsafe {
         #[cfg(target_arch = "x86_64")]
-        {
-            let width = width();
-            if width >= 512 {
-                sweep_512(lanes, from, to, length);
-            } else if width >= 256 {
-                sweep_256(lanes, from, to, length);
-            } else {
-                sweep::<N, false, L>(lanes, from, to, length);
-            }
-        }
+        let far = match width() {
+            512.. => sweep_512(lanes, from, to, length),
+            256.. => sweep_256(lanes, from, to, length),
+            _ => sweep::<N, false, L>(lanes, from, to, length),
+        };
         #[cfg(not(target_arch = "x86_64"))]
-        sweep::<N, { cfg!(target_arch = "aarch64") }, L>(lanes, from, to, length);
-        if L::NEAR.is_finite() {
+        let far = sweep::<N, { cfg!(target_arch = "aarch64") }, L>(lanes, from, to, length);
+        if far {
             far_ones(lanes, from, to, length);
         }
     }
@@ -162,17 +236,29 @@ unsafe fn run<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to:
 ///
 /// # Safety
 /// As `run`.
+#[cold]
 unsafe fn far_ones<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
-    let last = from[N - 1];
     // SAFETY: the caller's.
     unsafe {
-        let is_far = |k: usize| last.add(k).read_unaligned().abs() > L::NEAR;
-        if !(0..length).fold(false, |any, k| any | is_far(k)) {
-            return;
-        }
-        for k in (0..length).filter(|&k| is_far(k)) {
+        for k in (0..length).filter(|&k| from[N - 1].add(k).read_unaligned().abs() > L::NEAR) {
             to.add(k).write_unaligned(lanes.far(from.map(|from| from.add(k).read_unaligned())));
         }
+    }
+}
+
+/// A long row of a large result, past the caches.
+///
+/// # Safety
+/// As `run`, on a processor with AVX-512; `to` is aligned.
+#[cfg(target_arch = "x86_64")]
+unsafe fn run_streamed<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if sweep_wide::<N, true, L>(lanes, from, to, length) {
+            far_ones(lanes, from, to, length);
+        }
+        // Other threads see such stores only after a fence.
+        _mm_sfence();
     }
 }
 
@@ -185,42 +271,64 @@ unsafe fn row<const N: usize, L: Lanes<N>>(
     (to, step): (*mut f32, usize),
     from: [(*const f32, usize); N],
     length: usize,
+    large: bool,
 ) {
     let apart = |from: *const f32| to.wrapping_add(length).cast_const() <= from || from.wrapping_add(length) <= to;
+    let plain = from.map(|(from, step)| step == 1 && apart(from));
     // SAFETY: the caller's; `apart` holds for what is not copied.
     unsafe {
-        if step == 1 && from.iter().all(|&(from, step)| step == 1 && apart(from)) {
-            return run(lanes, from.map(|(from, _)| from), to, length);
+        if step == 1 && plain.iter().all(|&plain| plain) {
+            let from = from.map(|(from, _)| from);
+            #[cfg(target_arch = "x86_64")]
+            if large && L::WIDE && length >= BLOCK && width() >= 512 && to.is_aligned() {
+                return run_streamed(lanes, from, to, length);
+            }
+            return run(lanes, from, to, length);
         }
-        let (mut blocks, mut result) = ([[0.0; BLOCK]; N], [0.0; BLOCK]);
+        let mut blocks = [[MaybeUninit::<f32>::uninit(); BLOCK]; N];
+        let mut result = [MaybeUninit::<f32>::uninit(); BLOCK];
         for start in (0..length).step_by(BLOCK) {
             let count = BLOCK.min(length - start);
-            for (block, (from, step)) in blocks.iter_mut().zip(from) {
-                for (k, slot) in block[..count].iter_mut().enumerate() {
-                    *slot = from.add((start + k) * step).read_unaligned();
+            let mut inputs = from.map(|(from, step)| from.add(start * step));
+            for (index, (block, (_, step))) in blocks.iter_mut().zip(from).enumerate() {
+                if plain[index] {
+                    continue;
                 }
+                for (k, slot) in block[..count].iter_mut().enumerate() {
+                    slot.write(inputs[index].add(k * step).read_unaligned());
+                }
+                inputs[index] = block.as_ptr().cast();
             }
-            let inputs: [*const f32; N] = std::array::from_fn(|index| blocks[index].as_ptr());
-            run(lanes, inputs, result.as_mut_ptr(), count);
+            run(lanes, inputs, result.as_mut_ptr().cast(), count);
             for (k, value) in result[..count].iter().enumerate() {
-                to.add((start + k) * step).write_unaligned(*value);
+                to.add((start + k) * step).write_unaligned(value.assume_init());
             }
         }
     }
 }
 
+/// Elements of a result from which on it is written past the caches: a plain store first reads the line that it
+/// overwrites, and of a result larger than the second cache nothing is left there for whoever reads it next.
+const LARGE: usize = 3 << 18;
+
+fn is_large(shape: &[usize]) -> bool {
+    shape.iter().product::<usize>() >= LARGE
+}
+
 /// `out = f(a)`. `out` may be `a` itself.
 pub fn map1(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: &impl Lanes<1>) {
+    let large = is_large(shape);
     each_row(shape, [out, a], &|[o, i], length, [so, si]| {
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
-        unsafe { row(f, (out.at(o), so), [(a.at(i), si)], length) }
+        unsafe { row(f, (out.at(o), so), [(a.at(i), si)], length, large) }
     });
 }
 
 /// `out = f(a, b)`. `out` may be `a` or `b` itself.
 pub fn map2(shape: &[usize], out: Strided<'_>, a: Strided<'_>, b: Strided<'_>, f: &impl Lanes<2>) {
+    let large = is_large(shape);
     each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
         // SAFETY: as in `map1`.
-        unsafe { row(f, (out.at(o), so), [(a.at(i), si), (b.at(j), sj)], length) }
+        unsafe { row(f, (out.at(o), so), [(a.at(i), si), (b.at(j), sj)], length, large) }
     });
 }

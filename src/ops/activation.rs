@@ -106,14 +106,14 @@ pub fn leaky_relu(x: &Tensor, slope_below: f64) -> Result<Tensor> {
     let out = float_map(
         "leaky_relu",
         x,
-        Plain(move |x: f32| if x > 0.0 { x } else { x * single }),
+        curves::LeakyRelu { below: single },
         |x| if x > 0.0 { x } else { x * slope_below },
         |x| Dispatch::leaky_relu(x, burn_std::Scalar::Float(slope_below)),
     )?;
     if let Some(record) = Record::new("LeakyReluBackward0", &[x]) {
         record.save(x).finish(&out, move |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let lanes = Plain(move |grad: f32, x: f32| if x > 0.0 { grad } else { grad * single });
+            let lanes = curves::LeakyReluSlope { below: single };
             grads([Some(slope("leaky_relu", &grad, x, lanes, || {
                 select(&compare::gt(x, Arg::from(0))?, t(&grad), t(&times(&grad, slope_below)?))
             })?)])

@@ -11,7 +11,22 @@ import torch
 
 from oracle import Case, check_op, from_torch, to_torch
 
-UNARY = ["exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "atan", "tanh", "sigmoid", "erf"]
+UNARY = [
+    "exp",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "tanh",
+    "sigmoid",
+    "erf",
+    "rsqrt",
+]
 CURVES = [
     *("silu", "softplus", "mish", "elu", "selu", "celu", "logsigmoid", "gelu", "leaky_relu", "hardswish"),
     *("hardsigmoid", "hardshrink", "softshrink", "hardtanh", "relu"),
@@ -44,6 +59,37 @@ def test_precision(name):
         x = x[~(x < -87)]  # torch's own answer there is 0, the exact one is not
     found = to_torch(getattr(pyburn, name)(from_torch(x)))
     assert units(found, getattr(torch, name)(x.double())) < 4
+
+
+@pytest.mark.parametrize("name", ["mul", "relu", "sin", "gelu"])
+@pytest.mark.parametrize("shape", [(800_003,), (3, 300_001)])
+def test_large_results(name, shape):
+    """Large results are written past the caches, from the first whole line of memory on."""
+    rng = np.random.default_rng(5)
+    x, y = (torch.from_numpy(rng.standard_normal(shape).astype(np.float32) * 9) for _ in "xy")
+    x.view(-1)[-1], x.view(-1)[17] = 1e9, np.nan
+    others = [y] if name in ("add", "sub", "mul") else []
+    for start in (0, 3):
+        inputs = [tensor[..., start:] for tensor in (x, *others)]
+        small = torch.cat([run(name, *(part[..., at : at + 999] for part in inputs)) for at in range(0, 2997, 999)], -1)
+        found = run(name, *inputs)
+        assert torch.equal(found[..., :2997].nan_to_num(7), small.nan_to_num(7))
+        function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
+        torch.testing.assert_close(found, function(*inputs), equal_nan=True, rtol=2e-6, atol=2e-6)
+
+
+def run(name, *inputs):
+    function = getattr(pyburn, name, None) or getattr(pyburn.nn.functional, name)
+    return to_torch(function(*(from_torch(x) for x in inputs)))
+
+
+def test_gelu_of_negative_numbers():
+    """Unlike torch's, which takes the small rest of one minus another number, it keeps its digits."""
+    x = torch.linspace(-6.2, 6.2, 4001, dtype=torch.float64)
+    found = to_torch(pyburn.nn.functional.gelu(from_torch(x.float()))).double()
+    torch.testing.assert_close(found, torch.nn.functional.gelu(x.float().double()), rtol=4e-6, atol=1e-12)
+    far = torch.tensor([-6.5, -50.0, -1e30])
+    assert (to_torch(pyburn.nn.functional.gelu(from_torch(far))).abs() < 1e-8).all()
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -125,7 +171,11 @@ y = pyburn.linspace(0.01, 500, 1003)
 w = pyburn.ones(17, requires_grad=True)
 z = pyburn.nn.functional.layer_norm(x[:1003 // 17 * 17].reshape(-1, 17), (17,), w)
 z.square().sum().backward()
-parts = [x.sin(), x.tanh(), x.exp(), x.erf(), x.atan(), y.log(), y.log10(), x.softmax(0), w.grad]
+F = pyburn.nn.functional
+v = x.clone().requires_grad_()
+(F.gelu(v) + F.relu(v) + F.leaky_relu(v)).sum().backward()
+parts = [x.sin(), x.cos(), x.tanh(), x.exp(), x.erf(), x.atan(), y.log(), y.log2(), y.log10(), y.rsqrt(), v.grad]
+parts += [x.softmax(0), w.grad, F.gelu(x), F.relu(x), F.leaky_relu(x), x + y, x - y, x * y]
 print(pyburn.cat([*parts, z.detach().reshape(-1)]).double().tolist())
 """
 
