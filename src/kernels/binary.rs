@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
-use super::curves::{Add, Mul, Sub};
+use super::curves::{Add, Mul, Pow, Sub};
 use super::number::{Integer, Number};
 use super::pointwise::{Strided, map2, map2_costly};
 use super::{complex, vector};
@@ -88,6 +88,10 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
         Binary::Min => with_number!(dtype, T => cheap::<T>(at, Number::min), else return refuse()),
         Binary::Fmax => with_number!(dtype, T => costly::<T>(at, Number::fmax), else return refuse()),
         Binary::Fmin => with_number!(dtype, T => costly::<T>(at, Number::fmin), else return refuse()),
+        // Narrower vectors have no shifts of 64 bits, and take longer than single numbers.
+        Binary::Pow if dtype == DType::F32 && vector::is_wide::<f32>() => {
+            vector::map2(at.shape, at.out, at.a, at.b, &Pow);
+        }
         Binary::Pow => with_number!(dtype, T => costly::<T>(at, Number::pow), else return refuse()),
         Binary::Div | Binary::TruncDiv => return divide(dtype, at, refuse, Division::Trunc),
         Binary::FloorDiv => return divide(dtype, at, refuse, Division::Floor),

@@ -66,6 +66,10 @@ source! {
 
 /// The conversion of a row between two of the most used types; the others go through a wide value.
 pub fn direct(from: DType, to: DType) -> Option<Direct> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(direct) = super::wide_casts::direct(from, to) {
+        return Some(direct);
+    }
     match from {
         // A truth value is stored as 0 or 1.
         DType::Bool | DType::U8 => target::<u8>(to),

@@ -57,7 +57,6 @@ wide_functions! {
     Log10 = log10;
     Tanh = tanh;
     Erf = erf;
-    Gelu = gelu;
     Rsqrt = rsqrt;
 }
 
@@ -79,6 +78,25 @@ macro_rules! angles {
     };
 }
 
+/// `value`, but where `far` says so what `f` makes of `x`.
+///
+/// # Safety
+/// The processor has AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn except(value: __m512, far: __mmask16, x: __m512, f: impl Fn(f32) -> f32) -> __m512 {
+    if far == 0 {
+        return value;
+    }
+    let mut numbers = [0.0; 16];
+    // SAFETY: 16 numbers have room in the array.
+    unsafe {
+        _mm512_storeu_ps(numbers.as_mut_ptr(), x);
+        _mm512_mask_loadu_ps(value, far, numbers.map(f).as_ptr())
+    }
+}
+
 macro_rules! wide_angle {
     ($function:ident) => {
         const WIDE: bool = true;
@@ -86,15 +104,8 @@ macro_rules! wide_angle {
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
         unsafe fn wide(&self, [x]: [__m512; 1]) -> __m512 {
-            if !wide::is_far(x) {
-                return wide::$function(x);
-            }
-            let mut angles = [0.0; 16];
-            // SAFETY: 16 numbers have room in the array.
-            unsafe { _mm512_storeu_ps(angles.as_mut_ptr(), x) };
-            let values = angles.map(math::$function::<true>);
-            // SAFETY: as above.
-            unsafe { _mm512_loadu_ps(values.as_ptr()) }
+            // SAFETY: the caller's.
+            unsafe { except(wide::$function(x), wide::far(x), x, math::$function::<true>) }
         }
     };
 }
@@ -103,6 +114,23 @@ angles! {
     Sin = sin { wide_angle! { sin } }
     Cos = cos { wide_angle! { cos } }
     Tan = tan {}
+}
+
+pub struct Pow;
+
+impl Lanes<2> for Pow {
+    #[inline(always)]
+    fn at<const FMA: bool>(&self, [x, y]: [f32; 2]) -> f32 {
+        math::pow::<FMA>(x, y)
+    }
+    #[inline(always)]
+    fn is_far(&self, [x, y]: [f32; 2]) -> bool {
+        let usual = (x.abs() < f32::INFINITY) & (y.abs() < f32::INFINITY) & (x != 0.0);
+        !usual
+    }
+    fn far(&self, [x, y]: [f32; 2]) -> f32 {
+        x.powf(y)
+    }
 }
 
 /// Functions so cheap that memory bounds them: written out for AVX-512, large results go past the caches.
@@ -134,7 +162,15 @@ wide_curves! {
     Add {}, F, [a, b] => a + b, _mm512_add_ps(a, b);
     Sub {}, F, [a, b] => a - b, _mm512_sub_ps(a, b);
     Mul {}, F, [a, b] => a * b, _mm512_mul_ps(a, b);
-    GeluSlope {}, F, [grad, x] => grad * math::gelu_slope::<F>(x), _mm512_mul_ps(grad, wide::gelu_slope(x));
+    Gelu {}, F, [x] => math::gelu::<F>(x), {
+        // SAFETY: the caller's.
+        unsafe { except(wide::gelu(x), wide::far_below(x), x, math::gelu::<true>) }
+    };
+    GeluSlope {}, F, [grad, x] => grad * math::gelu_slope::<F>(x), {
+        // SAFETY: the caller's.
+        let slope = unsafe { except(wide::gelu_slope(x), wide::far_below(x), x, math::gelu_slope::<true>) };
+        _mm512_mul_ps(grad, slope)
+    };
     // The second operand of a maximum wins where one is NaN, and where both are zero.
     Relu {}, F, [x] => if x >= 0.0 || x.is_nan() { x } else { 0.0 }, _mm512_max_ps(_mm512_setzero_ps(), x);
     ReluSlope {}, F, [grad, y] => if y <= 0.0 { 0.0 } else { grad }, {
@@ -142,6 +178,11 @@ wide_curves! {
     };
     LeakyRelu { below }, F, [x] => if x > 0.0 { x } else { x * below }, {
         _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), x, below)
+    };
+    Hardswish {}, F, [x] => x * math::within(x + 3.0, 0.0, 6.0) / 6.0, {
+        let (six, moved) = (_mm512_set1_ps(6.0), _mm512_add_ps(x, _mm512_set1_ps(3.0)));
+        let gate = _mm512_min_ps(six, _mm512_max_ps(_mm512_setzero_ps(), moved));
+        _mm512_div_ps(_mm512_mul_ps(x, gate), six)
     };
     LeakyReluSlope { below }, F, [grad, x] => if x > 0.0 { grad } else { grad * below }, {
         _mm512_mask_mul_ps(grad, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), grad, below)

@@ -5,9 +5,21 @@ use smallvec::SmallVec;
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use crate::tensor::geometry::Geometry;
 
+/// Lines that are visited together where there are many, so that none waits for its own last addition.
+const TOGETHER: usize = 8;
+
 /// Calls `body(starts)` once per line along `dim`, on several threads where it pays; `starts` are the numbers of each
 /// view's first element. All views have the same sizes but for `dim`.
 pub fn lines<const N: usize>(views: [&Geometry; N], dim: usize, body: impl Fn([usize; N]) + Sync) {
+    visit(views, dim, 1, &|starts| starts.iter().for_each(|&start| body(start)));
+}
+
+/// As `lines`, several of them at a time.
+pub fn grouped<const N: usize>(views: [&Geometry; N], dim: usize, body: impl Fn(&[[usize; N]]) + Sync) {
+    visit(views, dim, TOGETHER, &body);
+}
+
+fn visit<const N: usize>(views: [&Geometry; N], dim: usize, together: usize, body: &(dyn Fn(&[[usize; N]]) + Sync)) {
     let Some(first) = views.first() else { return };
     let outer: SmallVec<[usize; 6]> = (0..first.rank()).filter(|&other| other != dim).collect();
     let count: usize = outer.iter().map(|&other| first.shape[other]).product();
@@ -23,11 +35,18 @@ pub fn lines<const N: usize>(views: [&Geometry; N], dim: usize, body: impl Fn([u
         }
         at
     };
+    // Few lines are better spread over the threads.
+    let together = if count < together * 4 { 1 } else { together };
+    let group = |number: usize| {
+        let range = number * together..count.min((number + 1) * together);
+        body(&range.map(starts).collect::<SmallVec<[[usize; N]; TOGETHER]>>());
+    };
+    let groups = count.div_ceil(together);
     if count.saturating_mul(length) < PARALLEL_ABOVE || count == 1 {
-        (0..count).for_each(|index| body(starts(index)));
+        (0..groups).for_each(group);
     } else {
-        let least = (PARALLEL_ABOVE / 8 / length.max(1)).max(1);
-        spread_over(count, least, &|index| body(starts(index)));
+        let least = (PARALLEL_ABOVE / 8 / (together * length).max(1)).max(1);
+        spread_over(groups, least, &group);
     }
 }
 

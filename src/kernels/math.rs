@@ -58,6 +58,33 @@ const TAIL: [f32; 10] = [
     0.998_341_45,
     -1.265_433_5,
 ];
+/// `log2(1 + r) / r` between the root of one half and that of two, and two to the power of at most one half.
+const LOG2_WIDE: [f64; 14] = [
+    -0.069_751_347_288_671_8,
+    0.132_537_761_895_930_03,
+    -0.134_640_120_670_758_7,
+    0.130_271_812_349_078_8,
+    -0.142_495_890_310_695_68,
+    0.160_216_748_088_353_96,
+    -0.180_436_980_195_897_16,
+    0.206_107_132_854_355_1,
+    -0.240_446_425_323_121_5,
+    0.288_538_795_251_565_1,
+    -0.360_673_793_258_707_1,
+    0.480_898_348_808_431_3,
+    -0.721_347_520_327_046_1,
+    1.442_695_040_886_567_7,
+];
+const EXP2_WIDE: [f64; 8] = [
+    1.520_190_729_547_709_3e-5,
+    1.546_929_100_474_264e-4,
+    1.333_392_262_523_856e-3,
+    9.618_027_254_163_818e-3,
+    5.550_410_353_372_205e-2,
+    0.240_226_511_981_531_7,
+    0.693_147_180_728_470_1,
+    0.999_999_999_961_682_5,
+];
 /// One over the root of twice pi.
 const DENSITY: f32 = 0.398_942_3;
 /// Magnitude up to which angles are reduced exactly.
@@ -94,7 +121,7 @@ fn split<const FMA: bool>(x: f32) -> (f32, i32) {
 
 /// A NaN fails both comparisons and stays.
 #[inline(always)]
-fn within(x: f32, low: f32, high: f32) -> f32 {
+pub fn within(x: f32, low: f32, high: f32) -> f32 {
     let x = if x > high { high } else { x };
     if x < low { low } else { x }
 }
@@ -169,6 +196,37 @@ pub fn log10<const FMA: bool>(x: f32) -> f32 {
     let (exponent, apart, curve) = log_parts::<FMA>(x);
     let mantissa = fma::<FMA>(exponent, LG2_LOW, (apart + curve) / LN_10);
     log_special(x, fma::<FMA>(exponent, LG2_HIGH, mantissa))
+}
+
+#[inline(always)]
+fn wide_polynomial<const FMA: bool, const N: usize>(coefficients: [f64; N], x: f64) -> f64 {
+    let mut sum = coefficients[0];
+    for coefficient in &coefficients[1..] {
+        sum = if FMA { sum.mul_add(x, *coefficient) } else { sum * x + *coefficient };
+    }
+    sum
+}
+
+/// `x` to the power of `y`, through float64; both are finite, and `x` is not zero.
+#[inline(always)]
+pub fn pow<const FMA: bool>(x: f32, y: f32) -> f32 {
+    let bits = f64::from(x.abs()).to_bits() as i64;
+    let exponent = bits.wrapping_sub(std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64) >> 52;
+    let apart = f64::from_bits(bits.wrapping_sub(exponent.wrapping_shl(52)) as u64) - 1.0;
+    // Added to the magic number's bits, an integer becomes a float without a conversion, which few processors have.
+    let whole = f64::from_bits(exponent.wrapping_add(WIDE_MAGIC.to_bits() as i64) as u64) - WIDE_MAGIC;
+    let power = f64::from(y) * (whole + apart * wide_polynomial::<FMA, 14>(LOG2_WIDE, apart));
+    let power = if power > 200.0 { 200.0 } else { power };
+    let power = if power < -200.0 { -200.0 } else { power };
+    let shifted = power + WIDE_MAGIC;
+    let curve = wide_polynomial::<FMA, 8>(EXP2_WIDE, power - (shifted - WIDE_MAGIC));
+    let scale = f64::from_bits(shifted.to_bits().wrapping_add(1023).wrapping_shl(52));
+    let value = (curve * scale) as f32;
+    // Of a negative number only whole powers are real; odd ones are negative.
+    let half = 0.5 * y;
+    let odd = half != half.floor();
+    let below = if y == y.floor() { if odd { -value } else { value } } else { f32::NAN };
+    if x < 0.0 { below } else { value }
 }
 
 #[inline(always)]

@@ -19,6 +19,7 @@ pub mod entropy;
 pub mod extreme;
 pub mod factor;
 pub mod fft;
+mod floats;
 pub mod gemm;
 pub mod gru;
 pub mod index;
@@ -55,7 +56,11 @@ pub mod tiles;
 pub mod types;
 pub mod unary;
 pub mod vector;
-pub mod widest;
 #[cfg(target_arch = "x86_64")]
 mod wide;
+#[cfg(target_arch = "x86_64")]
+mod wide_casts;
+#[cfg(target_arch = "x86_64")]
+mod wide_rows;
+pub mod widest;
 pub mod windows;

@@ -2,11 +2,15 @@
 //!
 //! Sums are taken in a fixed number of lanes and in a fixed order of rows, so they do not depend on the threads.
 
+use smallvec::SmallVec;
+
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::real::Real;
 use super::vector::{Task, dispatch};
+#[cfg(target_arch = "x86_64")]
+use super::{vector::is_wide, wide_rows};
 
-const LANES: usize = 32;
+const LANES: usize = 64;
 /// Rows whose sums for the parameters are kept together, at least.
 const ROWS: usize = 16;
 /// Groups of rows, at most.
@@ -31,8 +35,7 @@ impl<T> Out<T> {
 }
 
 #[inline(always)]
-fn folded<T: Real>(lanes: [T; LANES], rest: T) -> T {
-    let mut lanes = lanes;
+fn folded<T: Real>(mut lanes: [T; LANES]) -> T {
     let mut width = LANES / 2;
     while width > 0 {
         for k in 0..width {
@@ -40,7 +43,7 @@ fn folded<T: Real>(lanes: [T; LANES], rest: T) -> T {
         }
         width /= 2;
     }
-    lanes[0] + rest
+    lanes[0]
 }
 
 #[inline(always)]
@@ -52,7 +55,10 @@ fn sum<T: Real>(x: &[T], f: impl Fn(T) -> T) -> T {
             lanes[k] = lanes[k] + f(chunk[k]);
         }
     }
-    folded(lanes, rest.iter().fold(T::of(0.0), |sum, &x| sum + f(x)))
+    for (lane, &x) in lanes.iter_mut().zip(rest) {
+        *lane = *lane + f(x);
+    }
+    folded(lanes)
 }
 
 /// The sums of `f(a, b)` and `g(a, b)`.
@@ -68,12 +74,12 @@ fn sums<T: Real>(a: &[T], b: &[T], f: impl Fn(T, T) -> (T, T)) -> (T, T) {
             second[k] = second[k] + right;
         }
     }
-    let mut rest = (zero, zero);
-    for (&a, &b) in a_rest.iter().zip(b_rest) {
+    for (k, (&a, &b)) in a_rest.iter().zip(b_rest).enumerate() {
         let (left, right) = f(a, b);
-        rest = (rest.0 + left, rest.1 + right);
+        first[k] = first[k] + left;
+        second[k] = second[k] + right;
     }
-    (folded(first, rest.0), folded(second, rest.1))
+    (folded(first), folded(second))
 }
 
 /// The mean, and the mean square of the distance from it.
@@ -142,6 +148,24 @@ impl<T: Real> Task for RowForward<'_, T> {
     }
 }
 
+fn row_forward<T: Real>(row: RowForward<'_, T>) {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide::<T>() {
+        let (x, out, length) = (row.x.as_ptr().cast::<f32>(), row.out.as_mut_ptr().cast::<f32>(), row.x.len());
+        // SAFETY: `T` is float32, the processor has AVX-512, and parameters are as long as the row.
+        unsafe {
+            let [mean, variance] = wide_rows::moments(x, length);
+            *row.found = [mean, variance].map(|value| T::of(f64::from(value)));
+            let columns = |values: Option<&[T]>| values.map(|values| values.as_ptr().cast::<f32>());
+            let inverse = 1.0 / (variance + row.epsilon.single()).sqrt();
+            let parameters = [columns(row.weight), columns(row.bias)];
+            wide_rows::normalized(x, out, length, [mean, inverse], parameters);
+        }
+        return;
+    }
+    dispatch(row);
+}
+
 /// Normalizes rows into `out`; writes each row's mean and variance.
 ///
 /// # Safety
@@ -152,7 +176,7 @@ pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Out<T>, mean: Out<T
         let mut found = [T::of(0.0); 2];
         // SAFETY: rows are apart, and inside by the caller's promise.
         let part = unsafe { out.part(start, rows.size) };
-        dispatch(RowForward {
+        row_forward(RowForward {
             x: &rows.x[start..start + rows.size],
             out: part,
             weight: rows.weight,
@@ -318,6 +342,60 @@ impl<T: Real> Task for SlabMoments<'_, T> {
     }
 }
 
+fn slab_moments<T: Real>(x: &[T], found: &mut [T]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide::<T>() {
+        // SAFETY: `T` is float32, and the processor has AVX-512.
+        let values = unsafe { wide_rows::moments(x.as_ptr().cast(), x.len()) };
+        found.iter_mut().zip(values).for_each(|(slot, value)| *slot = T::of(f64::from(value)));
+        return;
+    }
+    dispatch(SlabMoments { x, found });
+}
+
+/// The mean and variance of the whole from those of parts of one size.
+fn joined<T: Real>(parts: &[T]) -> [f64; 2]
+where
+    f64: From<T>,
+{
+    let (pairs, _) = parts.as_chunks::<2>();
+    let count = pairs.len().max(1) as f64;
+    let mean: f64 = pairs.iter().map(|&[mean, _]| f64::from(mean) / count).sum();
+    let spread = |&[part, variance]: &[T; 2]| {
+        let apart = f64::from(part) - mean;
+        (f64::from(variance) + apart * apart) / count
+    };
+    [mean, pairs.iter().map(spread).sum()]
+}
+
+/// Normalizes each sample's groups of channels while they are in the cache; gives the mean and variance of each group.
+///
+/// # Safety
+/// `out` has room for all elements, and nobody else uses it.
+pub unsafe fn groups_forward<T: Real>(at: &Channels<'_, T>, out: Out<T>) -> (Vec<T>, Vec<T>)
+where
+    f64: From<T>,
+{
+    let zero = T::of(0.0);
+    let (mut mean, mut variance) = (vec![zero; at.statistics()], vec![zero; at.statistics()]);
+    let (means, variances) = (Out(mean.as_mut_ptr()), Out(variance.as_mut_ptr()));
+    spread(at.statistics(), at.together * at.size, &|group| {
+        let slabs = group * at.together..(group + 1) * at.together;
+        let mut found: SmallVec<[T; 64]> = SmallVec::from_elem(zero, at.together * 2);
+        for (slab, slot) in slabs.clone().zip(found.chunks_exact_mut(2)) {
+            slab_moments(&at.x[at.range(slab)], slot);
+        }
+        let [middle, width] = joined(&found).map(T::of);
+        // SAFETY: each group has places of its own, inside by the caller's promise.
+        unsafe {
+            means.part(group, 1)[0] = middle;
+            variances.part(group, 1)[0] = width;
+            slabs.for_each(|slab| slab_forward(at, slab, middle, width, &out));
+        }
+    });
+    (mean, variance)
+}
+
 /// The mean and variance of each statistic.
 pub fn channel_moments<T: Real>(at: &Channels<'_, T>) -> (Vec<T>, Vec<T>)
 where
@@ -328,7 +406,7 @@ where
     spread(at.slabs(), at.size, &|slab| {
         // SAFETY: slabs are apart.
         let found = unsafe { place.part(slab * 2, 2) };
-        dispatch(SlabMoments { x: &at.x[at.range(slab)], found });
+        slab_moments(&at.x[at.range(slab)], found);
     });
     let parts = (at.slabs() / at.statistics().max(1)).max(1) as f64;
     let (mut mean, mut variance) = (vec![0.0; at.statistics()], vec![0.0; at.statistics()]);
@@ -364,17 +442,31 @@ impl<T: Real> Task for Affine<'_, T> {
 /// `out` has room for all elements, and nobody else uses it.
 pub unsafe fn channels_forward<T: Real>(at: &Channels<'_, T>, mean: &[T], variance: &[T], out: Out<T>) {
     spread(at.slabs(), at.size, &|slab| {
-        let (owner, channel) = (at.owner(slab), slab % at.channels);
-        let inverse = T::of(1.0) / (variance[owner] + T::of(at.epsilon)).root();
-        dispatch(Affine {
-            x: &at.x[at.range(slab)],
-            // SAFETY: slabs are apart, and inside by the caller's promise.
-            out: unsafe { out.part(slab * at.size, at.size) },
-            mean: mean[owner],
-            factor: at.weight.map_or(inverse, |weight| inverse * weight[channel]),
-            bias: at.bias.map_or(T::of(0.0), |bias| bias[channel]),
-        });
+        let owner = at.owner(slab);
+        // SAFETY: slabs are apart, and inside by the caller's promise.
+        unsafe { slab_forward(at, slab, mean[owner], variance[owner], &out) };
     });
+}
+
+/// Normalizes one channel of one sample.
+///
+/// # Safety
+/// The slab lies inside `out`, and nobody else uses it.
+unsafe fn slab_forward<T: Real>(at: &Channels<'_, T>, slab: usize, mean: T, variance: T, out: &Out<T>) {
+    let channel = slab % at.channels;
+    let inverse = T::of(1.0) / (variance + T::of(at.epsilon)).root();
+    let factor = at.weight.map_or(inverse, |weight| inverse * weight[channel]);
+    let bias = at.bias.map_or(T::of(0.0), |bias| bias[channel]);
+    // SAFETY: the caller's.
+    let (x, out) = unsafe { (&at.x[at.range(slab)], out.part(slab * at.size, at.size)) };
+    #[cfg(target_arch = "x86_64")]
+    if is_wide::<T>() {
+        let numbers = [mean, factor, bias].map(Real::single);
+        let target = out.as_mut_ptr().cast();
+        // SAFETY: `T` is float32, and the processor has AVX-512.
+        return unsafe { wide_rows::affine(x.as_ptr().cast(), target, (x.len(), at.together * at.size), numbers) };
+    }
+    dispatch(Affine { x, out, mean, factor, bias });
 }
 
 struct SlabSums<'a, T> {
@@ -432,42 +524,56 @@ where
 {
     let mut found = vec![T::of(0.0); at.slabs() * 2];
     let place = Out(found.as_mut_ptr());
-    spread(at.slabs(), at.size, &|slab| {
-        dispatch(SlabSums {
-            x: &at.x[at.range(slab)],
-            grad: &asked.grad[at.range(slab)],
-            mean: asked.mean[at.owner(slab)],
-            // SAFETY: slabs are apart.
-            found: unsafe { place.part(slab * 2, 2) },
-        });
-    });
     let inverse: Vec<f64> =
         asked.variance.iter().map(|&variance| 1.0 / (f64::from(variance) + at.epsilon).sqrt()).collect();
-    let (mut dweight, mut dbias) = (vec![0.0; at.channels], vec![0.0; at.channels]);
-    let (mut plain, mut along) = (vec![0.0; at.statistics()], vec![0.0; at.statistics()]);
-    at.owned(|owner, slab| {
-        let (sum, moment) = (f64::from(found[slab * 2]), f64::from(found[slab * 2 + 1]) * inverse[owner]);
-        dbias[slab % at.channels] += sum;
-        dweight[slab % at.channels] += moment;
-        plain[owner] += sum * at.weight_of(slab);
-        along[owner] += moment * at.weight_of(slab);
-    });
-    if let Some(dx) = &asked.dx {
-        let count = if asked.fixed { f64::INFINITY } else { (at.x.len() / at.statistics().max(1)) as f64 };
-        spread(at.slabs(), at.size, &|slab| {
-            let owner = at.owner(slab);
-            let scale = inverse[owner];
-            let factors =
-                [scale * at.weight_of(slab), -scale * scale * along[owner] / count, -scale * plain[owner] / count];
-            dispatch(SlabGrad {
-                x: &at.x[at.range(slab)],
-                grad: &asked.grad[at.range(slab)],
-                // SAFETY: slabs are apart, and inside by the caller's promise.
-                out: unsafe { dx.part(slab * at.size, at.size) },
-                mean: asked.mean[owner],
-                factors: factors.map(T::of),
-            });
+    let count = if asked.fixed { f64::INFINITY } else { (at.x.len() / at.statistics().max(1)) as f64 };
+    let sums = |slab: usize| {
+        // SAFETY: slabs are apart.
+        let found = unsafe { place.part(slab * 2, 2) };
+        let (x, grad) = (&at.x[at.range(slab)], &asked.grad[at.range(slab)]);
+        dispatch(SlabSums { x, grad, mean: asked.mean[at.owner(slab)], found });
+        [f64::from(found[0]), f64::from(found[1]) * inverse[at.owner(slab)]]
+    };
+    let slope = |dx: &Out<T>, slab: usize, [plain, along]: [f64; 2]| {
+        let owner = at.owner(slab);
+        let scale = inverse[owner];
+        let factors = [scale * at.weight_of(slab), -scale * scale * along / count, -scale * plain / count];
+        dispatch(SlabGrad {
+            x: &at.x[at.range(slab)],
+            grad: &asked.grad[at.range(slab)],
+            // SAFETY: slabs are apart, and inside by the caller's promise.
+            out: unsafe { dx.part(slab * at.size, at.size) },
+            mean: asked.mean[owner],
+            factors: factors.map(T::of),
         });
+    };
+    let weighted = |total: [f64; 2], slab: usize, sums: [f64; 2]| {
+        [total[0] + sums[0] * at.weight_of(slab), total[1] + sums[1] * at.weight_of(slab)]
+    };
+    if at.across {
+        spread(at.slabs(), at.size, &|slab| {
+            sums(slab);
+        });
+    } else {
+        // A group's slope needs no other group's sums, so it is taken while the group is in the cache.
+        spread(at.statistics(), at.together * at.size, &|group| {
+            let slabs = group * at.together..(group + 1) * at.together;
+            let total = slabs.clone().fold([0.0; 2], |total, slab| weighted(total, slab, sums(slab)));
+            if let Some(dx) = &asked.dx {
+                slabs.for_each(|slab| slope(dx, slab, total));
+            }
+        });
+    }
+    let (mut dweight, mut dbias) = (vec![0.0; at.channels], vec![0.0; at.channels]);
+    let mut totals = vec![[0.0; 2]; at.statistics()];
+    at.owned(|owner, slab| {
+        let sums = [f64::from(found[slab * 2]), f64::from(found[slab * 2 + 1]) * inverse[owner]];
+        dbias[slab % at.channels] += sums[0];
+        dweight[slab % at.channels] += sums[1];
+        totals[owner] = weighted(totals[owner], slab, sums);
+    });
+    if let (true, Some(dx)) = (at.across, &asked.dx) {
+        spread(at.slabs(), at.size, &|slab| slope(dx, slab, totals[at.owner(slab)]));
     }
     let narrow = |values: Vec<f64>| values.into_iter().map(T::of).collect();
     (narrow(dweight), narrow(dbias))

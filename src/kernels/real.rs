@@ -18,6 +18,7 @@ pub trait Real:
 {
     const LOWEST: Self;
     fn of(number: f64) -> Self;
+    fn single(self) -> f32;
     fn root(self) -> Self;
     fn power<const FMA: bool>(self) -> Self;
     fn logarithm(self) -> Self;
@@ -30,6 +31,10 @@ macro_rules! real {
             #[inline(always)]
             fn of(number: f64) -> Self {
                 number as Self
+            }
+            #[inline(always)]
+            fn single(self) -> f32 {
+                self as f32
             }
             #[inline(always)]
             fn root(self) -> Self {

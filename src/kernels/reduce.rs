@@ -104,17 +104,17 @@ impl Plan {
 }
 
 /// Adds sums pairwise in the order of arrival, as a balanced tree would.
-struct Cascade<T> {
+pub(super) struct Cascade<T> {
     stack: SmallVec<[T; 8]>,
     count: u64,
 }
 
 impl<T: Copy> Cascade<T> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { stack: SmallVec::new(), count: 0 }
     }
 
-    fn push(&mut self, mut value: T, merge: impl Fn(T, T) -> T) {
+    pub(super) fn push(&mut self, mut value: T, merge: impl Fn(T, T) -> T) {
         let mut level = self.count;
         while level & 1 == 1 {
             if let Some(left) = self.stack.pop() {
@@ -126,7 +126,7 @@ impl<T: Copy> Cascade<T> {
         self.count += 1;
     }
 
-    fn finish(mut self, empty: T, merge: impl Fn(T, T) -> T) -> T {
+    pub(super) fn finish(mut self, empty: T, merge: impl Fn(T, T) -> T) -> T {
         let Some(mut value) = self.stack.pop() else { return empty };
         while let Some(left) = self.stack.pop() {
             value = merge(left, value);

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::complex;
 use super::element::{Element, Truth, Wide};
+use super::floats;
 use super::memory::Memory;
 use super::reduce::{Reducer, reduce};
 use crate::dtype::DType;
@@ -75,6 +76,10 @@ pub unsafe fn fold(
                 _ => with_float!(dtype, $T => $body, else $other),
             }
         };
+    }
+    // SAFETY: the caller's.
+    if dtype == DType::F32 && unsafe { floats::fold(which, input, geometry, dims, output) } {
+        return Ok(());
     }
     // SAFETY: the caller's.
     let refuse = || unsafe { complex::fold(which, dtype, input, geometry, dims, output) };

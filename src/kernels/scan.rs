@@ -4,7 +4,7 @@ use rustfft::num_complex::Complex64;
 
 use super::complex;
 use super::element::{Element, Wide};
-use super::lines::{lines, step};
+use super::lines::{grouped, lines, step};
 use super::memory::Memory;
 use crate::tensor::geometry::Geometry;
 
@@ -42,15 +42,25 @@ unsafe fn running<T: Copy, O: Copy, S: Copy + Send + Sync>(
     next: impl Fn(S, T) -> S + Sync,
     show: impl Fn(S) -> O + Sync,
 ) {
-    let (from_step, to_step) = (step(from.geometry, along.dim), step(to.geometry, along.dim));
-    lines([from.geometry, to.geometry], along.dim, |[at, out]| {
-        let mut state = start;
-        for index in along.positions() {
-            // SAFETY: the caller vouches for the geometries; lines do not share elements of the output.
-            unsafe {
-                state = next(state, from.memory.read::<T>(at + index * from_step));
-                to.memory.write(out + index * to_step, show(state));
+    let steps = (step(from.geometry, along.dim), step(to.geometry, along.dim));
+    grouped([from.geometry, to.geometry], along.dim, |starts| {
+        // SAFETY: the caller vouches for the geometries; lines do not share elements of the output.
+        let one = |state: S, [at, out]: [usize; 2], index: usize| unsafe {
+            let state = next(state, from.memory.read::<T>(at + index * steps.0));
+            to.memory.write(out + index * steps.1, show(state));
+            state
+        };
+        let (groups, rest) = starts.as_chunks::<8>();
+        for group in groups {
+            let mut states = [start; 8];
+            for index in along.positions() {
+                for (state, &place) in states.iter_mut().zip(group) {
+                    *state = one(*state, place, index);
+                }
             }
+        }
+        for &place in rest {
+            along.positions().fold(start, |state, index| one(state, place, index));
         }
     });
 }

@@ -3,6 +3,8 @@
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::real::Real;
 use super::vector::{Task, dispatch};
+#[cfg(target_arch = "x86_64")]
+use super::{vector::is_wide, wide_rows};
 
 /// As many independent sums as the widest vectors hold; their order does not depend on the machine.
 const LANES: usize = 16;
@@ -187,6 +189,12 @@ pub unsafe fn softmax<T: Real>(lines: Lines, from: At<T>, to: At<T>, log: bool) 
     let Lines { size, inner, .. } = lines;
     lines.each(
         |start| {
+            #[cfg(target_arch = "x86_64")]
+            if is_wide::<T>() {
+                let (from, to) = (from.after(start).cast::<f32>(), to.after(start).cast());
+                // SAFETY: a line lies inside, `T` is float32, and the processor has AVX-512.
+                return unsafe { wide_rows::softmax(from, to, size, log) };
+            }
             // SAFETY: a line lies inside.
             let (from, to) = unsafe {
                 (
@@ -281,6 +289,13 @@ pub unsafe fn softmax_back<T: Real>(lines: Lines, grad: At<T>, y: At<T>, to: At<
     let Lines { size, inner, .. } = lines;
     lines.each(
         |start| {
+            #[cfg(target_arch = "x86_64")]
+            if is_wide::<T>() {
+                let (grad, y) = (grad.after(start).cast::<f32>(), y.after(start).cast::<f32>());
+                let to = to.after(start).cast();
+                // SAFETY: as in `softmax`.
+                return unsafe { wide_rows::softmax_back(grad, y, to, size, log) };
+            }
             // SAFETY: a line lies inside.
             let (grad, y, to) = unsafe {
                 (

@@ -13,6 +13,11 @@ pub trait Lanes<const N: usize>: Sync {
     /// Magnitude of the last number above which `far` answers.
     const NEAR: f32 = f32::INFINITY;
     fn at<const FMA: bool>(&self, x: [f32; N]) -> f32;
+    /// Whether `far` answers; where it is not the magnitude that decides there is no `wide`.
+    #[inline(always)]
+    fn is_far(&self, x: [f32; N]) -> bool {
+        x[N - 1].abs() > Self::NEAR
+    }
     fn far(&self, x: [f32; N]) -> f32 {
         self.at::<false>(x)
     }
@@ -125,7 +130,7 @@ unsafe fn sweep<const N: usize, const FMA: bool, L: Lanes<N>>(
             // SAFETY: the caller's.
             *slot = unsafe { from.add(k).read_unaligned() };
         }
-        far |= x[N - 1].abs() > L::NEAR;
+        far |= lanes.is_far(x);
         // SAFETY: the caller's.
         unsafe { to.add(k).write_unaligned(lanes.at::<FMA>(x)) };
     }
@@ -240,8 +245,11 @@ unsafe fn run<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to:
 unsafe fn far_ones<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
     // SAFETY: the caller's.
     unsafe {
-        for k in (0..length).filter(|&k| from[N - 1].add(k).read_unaligned().abs() > L::NEAR) {
-            to.add(k).write_unaligned(lanes.far(from.map(|from| from.add(k).read_unaligned())));
+        for k in 0..length {
+            let x = from.map(|from| from.add(k).read_unaligned());
+            if lanes.is_far(x) {
+                to.add(k).write_unaligned(lanes.far(x));
+            }
         }
     }
 }
@@ -280,7 +288,7 @@ unsafe fn row<const N: usize, L: Lanes<N>>(
         if step == 1 && plain.iter().all(|&plain| plain) {
             let from = from.map(|(from, _)| from);
             #[cfg(target_arch = "x86_64")]
-            if large && L::WIDE && length >= BLOCK && width() >= 512 && to.is_aligned() {
+            if large && L::WIDE && length >= LONG && width() >= 512 && to.is_aligned() {
                 return run_streamed(lanes, from, to, length);
             }
             return run(lanes, from, to, length);
@@ -311,13 +319,25 @@ unsafe fn row<const N: usize, L: Lanes<N>>(
 /// overwrites, and of a result larger than the second cache nothing is left there for whoever reads it next.
 const LARGE: usize = 3 << 18;
 
-fn is_large(shape: &[usize]) -> bool {
-    shape.iter().product::<usize>() >= LARGE
+/// Elements of a row from which on the ends, which are written in part, do not matter.
+const LONG: usize = 4096;
+
+fn is_large(numel: usize) -> bool {
+    numel >= LARGE
+}
+
+/// Whether rows of `T` are computed by AVX-512.
+pub fn is_wide<T: 'static>() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let wide = width() >= 512;
+    #[cfg(not(target_arch = "x86_64"))]
+    let wide = false;
+    wide && std::any::TypeId::of::<T>() == std::any::TypeId::of::<f32>()
 }
 
 /// `out = f(a)`. `out` may be `a` itself.
 pub fn map1(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: &impl Lanes<1>) {
-    let large = is_large(shape);
+    let large = is_large(shape.iter().product());
     each_row(shape, [out, a], &|[o, i], length, [so, si]| {
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
         unsafe { row(f, (out.at(o), so), [(a.at(i), si)], length, large) }
@@ -326,7 +346,7 @@ pub fn map1(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: &impl Lanes<1>
 
 /// `out = f(a, b)`. `out` may be `a` or `b` itself.
 pub fn map2(shape: &[usize], out: Strided<'_>, a: Strided<'_>, b: Strided<'_>, f: &impl Lanes<2>) {
-    let large = is_large(shape);
+    let large = is_large(shape.iter().product());
     each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
         // SAFETY: as in `map1`.
         unsafe { row(f, (out.at(o), so), [(a.at(i), si), (b.at(j), sj)], length, large) }

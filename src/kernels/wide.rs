@@ -139,7 +139,9 @@ wide! {
     fn log_parts(x: V) -> (V, __m512i, V) {
         // Of negative numbers the mantissa is NaN.
         let mantissa = _mm512_getmant_ps::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_NAN>(x);
-        let exponent = _mm512_getexp_ps(_mm512_mul_ps(x, set(4.0 / 3.0)));
+        let exponent = _mm512_getexp_ps(x);
+        let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(mantissa, set(1.0));
+        let exponent = _mm512_mask_add_ps(exponent, below, exponent, set(1.0));
         let row = _mm512_srli_epi32::<19>(_mm512_castps_si512(mantissa));
         let apart = _mm512_fmsub_ps(mantissa, node(0, row), set(1.0));
         let curve = _mm512_fmadd_ps(_mm512_mul_ps(apart, apart), polynomial(LOG, apart), apart);
@@ -187,9 +189,14 @@ wide! {
         _mm512_castsi512_ps(_mm512_ternarylogic_epi32::<0x78>(value, sign, _mm512_set1_epi32(i32::MIN)))
     }
 
-    /// Whether an angle is too large for `sin` and `cos`.
-    pub fn is_far(x: V) -> bool {
-        _mm512_cmp_ps_mask::<_CMP_GT_OQ>(magnitude(x), set(NEAR_ANGLE)) != 0
+    /// Which numbers are too far below zero for the tables of `gelu`.
+    pub fn far_below(x: V) -> __mmask16 {
+        _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, set(-6.29))
+    }
+
+    /// Which angles are too large for `sin` and `cos`.
+    pub fn far(x: V) -> __mmask16 {
+        _mm512_cmp_ps_mask::<_CMP_GT_OQ>(magnitude(x), set(NEAR_ANGLE))
     }
 
     pub fn sin(x: V) -> V {

@@ -164,7 +164,7 @@ fn normal_below(x: f64) -> f64 {
 
 /// `x` times the normal distribution's probability of less than `x`.
 pub fn gelu(x: &Tensor) -> Result<Tensor> {
-    let out = float_map("gelu", x, curves::Gelu, |x| x * normal_below(x), Dispatch::gelu)?;
+    let out = float_map("gelu", x, curves::Gelu {}, |x| x * normal_below(x), Dispatch::gelu)?;
     if let Some(record) = Record::new("GeluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
@@ -382,7 +382,7 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
     let out = float_map(
         "hardswish",
         x,
-        Plain(|x: f32| x * clipped(x + 3.0, 6.0) / 6.0),
+        curves::Hardswish {},
         |x| if x.is_nan() { x } else { x * (x + 3.0).clamp(0.0, 6.0) / 6.0 },
         |x| {
             let gate =

@@ -12,8 +12,8 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::memory::Elements;
 use crate::kernels::norm::{
-    ChannelGrads, Channels, Out, RowGrads, Rows, channel_moments, channels_backward, channels_forward, rows_backward,
-    rows_forward,
+    ChannelGrads, Channels, Out, RowGrads, Rows, channel_moments, channels_backward, channels_forward, groups_forward,
+    rows_backward, rows_forward,
 };
 use crate::kernels::real::Real;
 use crate::tensor::Tensor;
@@ -163,6 +163,10 @@ where
         return Ok([out, mean, variance]);
     }
     let (mean, variance) = guard::heavy("group_norm", work, || {
+        if !at.across {
+            // SAFETY: the result is fresh.
+            return unsafe { groups_forward(&at, target) };
+        }
         let (mean, variance) = channel_moments(&at);
         // SAFETY: the result is fresh.
         unsafe { channels_forward(&at, &mean, &variance, target) };

@@ -1,0 +1,302 @@
+//! Sums, means and extremes of float32 whose slices or columns are adjacent (benchmarks/bars.py: sum, mean, amax).
+//!
+//! As in `reduce`, the order of additions depends on the shape alone: elements go to fixed lanes, lanes to fixed units,
+//! units to a fixed tree.
+
+use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
+use super::memory::Memory;
+use super::reduce::{Cascade, Loop, Plan, steps};
+use super::reducers::Fold;
+use super::vector::{Task, dispatch};
+#[cfg(target_arch = "x86_64")]
+use super::{vector::is_wide, wide_rows};
+use crate::tensor::geometry::Geometry;
+
+/// Four of the widest vectors, so that additions need not wait for one another.
+const LANES: usize = 64;
+const VECTOR: usize = 16;
+/// Elements of one slice that a unit adds up in its lanes.
+const UNIT: usize = 4096;
+/// Columns that are folded side by side: enough for the memory to be read in long stretches.
+const COLUMNS: usize = 1024;
+/// Rows that a unit of columns adds up.
+const ROWS: usize = 128;
+/// Elements that make a task worth sending to another thread.
+const TASK: usize = 8192;
+
+trait Rule: Copy + Sync {
+    const EMPTY: f32;
+    fn join(left: f32, right: f32) -> f32;
+    /// The fold of a slice by AVX-512.
+    ///
+    /// # Safety
+    /// The processor has it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide(slice: &[f32]) -> f32;
+    /// Folds rows into the totals of their columns by AVX-512, where that is worth it.
+    ///
+    /// # Safety
+    /// As `wide`, and as many elements of each row are there as sums.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide_columns(_from: *const f32, _step: usize, _rows: usize, _sums: &mut [f32]) -> bool {
+        false
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Total;
+
+impl Rule for Total {
+    const EMPTY: f32 = 0.0;
+    #[inline(always)]
+    fn join(left: f32, right: f32) -> f32 {
+        left + right
+    }
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide(slice: &[f32]) -> f32 {
+        // SAFETY: the caller's.
+        unsafe { wide_rows::total(slice.as_ptr(), slice.len()) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide_columns(from: *const f32, step: usize, rows: usize, sums: &mut [f32]) -> bool {
+        // SAFETY: the caller's.
+        unsafe { wide_rows::column_totals(from, step, rows, sums) };
+        true
+    }
+}
+
+/// The greatest (or least) number; a NaN wins.
+#[derive(Clone, Copy)]
+struct Extreme<const MAX: bool>;
+
+impl<const MAX: bool> Rule for Extreme<MAX> {
+    const EMPTY: f32 = if MAX { f32::NEG_INFINITY } else { f32::INFINITY };
+    #[inline(always)]
+    fn join(left: f32, right: f32) -> f32 {
+        let better = if MAX { right > left } else { right < left };
+        if better | right.is_nan() { right } else { left }
+    }
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide(slice: &[f32]) -> f32 {
+        // SAFETY: the caller's.
+        unsafe { wide_rows::extreme::<MAX>(slice.as_ptr(), slice.len()) }
+    }
+}
+
+/// Runs the fold where it is one of these and its slices lie well in memory; says whether it did.
+///
+/// # Safety
+/// `geometry` lies inside `input`, which holds float32; `output` has room for the results.
+pub unsafe fn fold(which: Fold, input: Memory, geometry: &Geometry, dims: &[usize], output: Memory) -> bool {
+    let plan = Plan::new(geometry, dims);
+    let ([reduced], true) = (plan.reduced.as_slice(), input.at::<f32>(0).is_aligned()) else { return false };
+    let reduced = *reduced;
+    let Some(shape) = Shape::of(&plan, reduced) else { return false };
+    let work = Work { input, output, plan: &plan, reduced, mean: which == Fold::Mean };
+    match which {
+        Fold::Sum | Fold::Mean => work.run::<Total>(shape),
+        Fold::Max => work.run::<Extreme<true>>(shape),
+        Fold::Min => work.run::<Extreme<false>>(shape),
+        _ => return false,
+    }
+    true
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    /// A slice's elements are neighbours.
+    Slices,
+    /// Neighbours belong to different slices.
+    Columns,
+}
+
+impl Shape {
+    fn of(plan: &Plan, reduced: Loop) -> Option<Self> {
+        if reduced.from == 1 {
+            return Some(Self::Slices);
+        }
+        let adjacent = plan.kept.last().is_some_and(|kept| kept.from == 1 && kept.size >= 16);
+        adjacent.then_some(Self::Columns)
+    }
+}
+
+struct Work<'a> {
+    input: Memory,
+    output: Memory,
+    plan: &'a Plan,
+    reduced: Loop,
+    mean: bool,
+}
+
+impl Work<'_> {
+    fn run<R: Rule>(&self, shape: Shape) {
+        if self.plan.outputs == 0 {
+            return;
+        }
+        match shape {
+            Shape::Slices => self.slices::<R>(),
+            Shape::Columns => self.columns::<R>(),
+        }
+    }
+
+    fn is_parallel(&self) -> bool {
+        self.plan.outputs.saturating_mul(self.plan.count) >= PARALLEL_ABOVE
+    }
+
+    fn put(&self, to: usize, total: f32) {
+        let value = if self.mean { (f64::from(total) / self.plan.count as f64) as f32 } else { total };
+        // SAFETY: each slice has its own place in the output.
+        unsafe { self.output.write(to, value) };
+    }
+
+    fn slices<R: Rule>(&self) {
+        let one = |index: usize, spread: bool| {
+            let (from, to) = steps(&self.plan.kept, index);
+            // SAFETY: the plan stays inside the geometry, and the slice's elements are neighbours.
+            let slice =
+                unsafe { std::slice::from_raw_parts(self.input.at::<f32>(self.plan.offset + from), self.reduced.size) };
+            self.put(to, slice_total::<R>(slice, spread));
+        };
+        if self.is_parallel() && self.plan.outputs >= 32 {
+            spread_over(self.plan.outputs, (TASK / self.plan.count).max(1), &|index| one(index, false));
+        } else {
+            (0..self.plan.outputs).for_each(|index| one(index, self.is_parallel()));
+        }
+    }
+
+    fn columns<R: Rule>(&self) {
+        let Some((inner, outer)) = self.plan.kept.split_last() else { return };
+        let (blocks, units) = (inner.size.div_ceil(COLUMNS), self.reduced.size.div_ceil(ROWS));
+        let tasks = self.plan.outputs / inner.size * blocks;
+        let width = |task: usize| COLUMNS.min(inner.size - task % blocks * COLUMNS);
+        let unit = |task: usize, unit: usize| {
+            let start = self.plan.offset + steps(outer, task / blocks).0 + task % blocks * COLUMNS;
+            let (first, mut sums) = (unit * ROWS, [R::EMPTY; COLUMNS]);
+            let (from, step) = (self.input.at(start + first * self.reduced.from), self.reduced.from);
+            let (rows, places) = (ROWS.min(self.reduced.size - first), &mut sums[..width(task)]);
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the rows lie inside the geometry, and the processor has AVX-512.
+            if is_wide::<f32>() && unsafe { R::wide_columns(from, step, rows, places) } {
+                return sums;
+            }
+            dispatch(Columns::<R> { from, step, rows, sums: places, rule: std::marker::PhantomData });
+            sums
+        };
+        let finish = |task: usize, sums: &mut dyn Iterator<Item = [f32; COLUMNS]>| {
+            let merge = |left: [f32; COLUMNS], right: [f32; COLUMNS]| {
+                std::array::from_fn(|column| R::join(left[column], right[column]))
+            };
+            let mut cascade = Cascade::new();
+            sums.for_each(|sums| cascade.push(sums, merge));
+            let totals = cascade.finish([R::EMPTY; COLUMNS], merge);
+            let to = steps(outer, task / blocks).1 + task % blocks * COLUMNS * inner.to;
+            for (column, &total) in totals.iter().enumerate().take(width(task)) {
+                self.put(to + column * inner.to, total);
+            }
+        };
+        if !self.is_parallel() {
+            (0..tasks).for_each(|task| finish(task, &mut (0..units).map(|index| unit(task, index))));
+        } else if tasks >= 16 || units == 1 {
+            let least = (TASK / (self.plan.count * COLUMNS)).max(1);
+            spread_over(tasks, least, &|task| finish(task, &mut (0..units).map(|index| unit(task, index))));
+        } else {
+            let found = gathered(tasks * units, 1, [R::EMPTY; COLUMNS], |index| unit(index / units, index % units));
+            for (task, sums) in found.chunks_exact(units).enumerate() {
+                finish(task, &mut sums.iter().copied());
+            }
+        }
+    }
+}
+
+fn slice_total<R: Rule>(slice: &[f32], spread: bool) -> f32 {
+    let unit = |part: &[f32]| {
+        #[cfg(target_arch = "x86_64")]
+        if is_wide::<f32>() {
+            // SAFETY: the processor has AVX-512.
+            return unsafe { R::wide(part) };
+        }
+        let mut total = R::EMPTY;
+        dispatch(Slice::<R> { part, total: &mut total, rule: std::marker::PhantomData });
+        total
+    };
+    if slice.len() <= UNIT {
+        return unit(slice);
+    }
+    let mut cascade = Cascade::new();
+    if spread {
+        let part = |index: usize| unit(&slice[index * UNIT..slice.len().min((index + 1) * UNIT)]);
+        let found = gathered(slice.len().div_ceil(UNIT), 4, R::EMPTY, part);
+        found.into_iter().for_each(|total| cascade.push(total, R::join));
+    } else {
+        slice.chunks(UNIT).for_each(|part| cascade.push(unit(part), R::join));
+    }
+    cascade.finish(R::EMPTY, R::join)
+}
+
+struct Slice<'a, R> {
+    part: &'a [f32],
+    total: &'a mut f32,
+    rule: std::marker::PhantomData<R>,
+}
+
+impl<R: Rule> Task for Slice<'_, R> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut lanes = [R::EMPTY; LANES];
+        let (chunks, rest) = self.part.as_chunks::<LANES>();
+        for chunk in chunks {
+            for k in 0..LANES {
+                lanes[k] = R::join(lanes[k], chunk[k]);
+            }
+        }
+        // Vectors first: a loop over single lanes takes longer than all before it.
+        let (vectors, rest) = rest.as_chunks::<VECTOR>();
+        let (places, _) = lanes.as_chunks_mut::<VECTOR>();
+        for (place, vector) in places.iter_mut().zip(vectors) {
+            for k in 0..VECTOR {
+                place[k] = R::join(place[k], vector[k]);
+            }
+        }
+        let place = &mut places[LANES / VECTOR - 1];
+        for (lane, &x) in place.iter_mut().zip(rest) {
+            *lane = R::join(*lane, x);
+        }
+        let mut width = LANES / 2;
+        while width > 0 {
+            for k in 0..width {
+                lanes[k] = R::join(lanes[k], lanes[k + width]);
+            }
+            width /= 2;
+        }
+        *self.total = lanes[0];
+    }
+}
+
+struct Columns<'a, R> {
+    from: *const f32,
+    step: usize,
+    rows: usize,
+    sums: &'a mut [f32],
+    rule: std::marker::PhantomData<R>,
+}
+
+impl<R: Rule> Task for Columns<'_, R> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let width = self.sums.len();
+        // SAFETY: the rows lie inside the geometry of `Work`.
+        let row = |index: usize| unsafe { std::slice::from_raw_parts(self.from.add(index * self.step), width) };
+        let together = self.rows / 4 * 4;
+        for first in (0..together).step_by(4) {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| row(first + k));
+            for ((((sum, &a), &b), &c), &d) in self.sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                *sum = R::join(R::join(R::join(R::join(*sum, a), b), c), d);
+            }
+        }
+        for index in together..self.rows {
+            for (sum, &x) in self.sums.iter_mut().zip(row(index)) {
+                *sum = R::join(*sum, x);
+            }
+        }
+    }
+}

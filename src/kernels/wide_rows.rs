@@ -1,0 +1,279 @@
+//! Folds, softmax, its gradient and normalization of rows of float32 for AVX-512 (benchmarks/bars.py: reductions).
+//!
+//! As the portable loops of `softmax`, `norm` and `floats`, with four vectors of sums, masks instead of loops for what is
+//! left, and requests for the memory that comes next.
+
+use std::arch::x86_64::*;
+
+use super::wide;
+
+type V = __m512;
+
+/// Folds the places of a row in steps of 16; the mask says which of them are there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn folded(length: usize, start: V, step: impl Fn(V, usize, __mmask16) -> V, join: impl Fn(V, V) -> V) -> V {
+    let mut lanes = [start; 4];
+    let whole = length / 64 * 64;
+    for at in (0..whole).step_by(64) {
+        for (k, lane) in lanes.iter_mut().enumerate() {
+            *lane = step(*lane, at + 16 * k, __mmask16::MAX);
+        }
+    }
+    for (lane, at) in lanes.iter_mut().zip((whole..length).step_by(16)) {
+        *lane = step(*lane, at, first(length - at));
+    }
+    let [a, b, c, d] = lanes;
+    join(join(a, b), join(c, d))
+}
+
+/// A mask of so many places, at most 16.
+fn first(count: usize) -> __mmask16 {
+    if count >= 16 { __mmask16::MAX } else { (1 << count) - 1 }
+}
+
+/// Writes a row in steps of 16.
+///
+/// # Safety
+/// `to` is valid for `length` elements.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn written(to: *mut f32, length: usize, value: impl Fn(usize, __mmask16) -> V) {
+    let whole = length / 16 * 16;
+    // SAFETY: the caller's; the mask keeps the end inside.
+    unsafe {
+        for at in (0..whole).step_by(16) {
+            _mm512_storeu_ps(to.add(at), value(at, __mmask16::MAX));
+        }
+        if whole < length {
+            let mask = first(length - whole);
+            _mm512_mask_storeu_ps(to.add(whole), mask, value(whole, mask));
+        }
+    }
+}
+
+/// # Safety
+/// The places of the mask lie inside the memory.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn load(from: *const f32, at: usize, mask: __mmask16) -> V {
+    // SAFETY: the caller's.
+    unsafe { _mm512_maskz_loadu_ps(mask, from.add(at)) }
+}
+
+/// As `load`, asking for what lies `next` elements further, which is read soon.
+///
+/// # Safety
+/// As `load`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn last_load(from: *const f32, at: usize, mask: __mmask16, next: usize) -> V {
+    // SAFETY: the caller's; a prefetch never faults.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(at + next).cast());
+        load(from, at, mask)
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn sum(a: V, b: V) -> V {
+    _mm512_add_ps(a, b)
+}
+
+/// The greatest number of a row; a NaN is not greater than anything.
+///
+/// # Safety
+/// `from` is valid for `length` elements.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn top(from: *const f32, length: usize) -> f32 {
+    // Of a maximum with a NaN the second operand is left.
+    // SAFETY: the caller's.
+    let step = |top, at, mask| unsafe { _mm512_mask_max_ps(top, mask, load(from, at, mask), top) };
+    _mm512_reduce_max_ps(folded(length, _mm512_set1_ps(f32::NEG_INFINITY), step, |a, b| _mm512_max_ps(a, b)))
+}
+
+/// Elements further on that a fold asks for: as far as memory is away.
+const AHEAD: usize = 512;
+
+/// The sum of a row.
+///
+/// # Safety
+/// `from` is valid for `length` elements; the processor has these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn total(from: *const f32, length: usize) -> f32 {
+    // SAFETY: the caller's.
+    let step = |total, at, mask| sum(total, unsafe { last_load(from, at, mask, AHEAD) });
+    _mm512_reduce_add_ps(folded(length, _mm512_setzero_ps(), step, |a, b| sum(a, b)))
+}
+
+/// The greatest number of a row, or the least; a NaN wins.
+///
+/// # Safety
+/// As `total`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn extreme<const MAX: bool>(from: *const f32, length: usize) -> f32 {
+    let join = |old: V, mask: __mmask16, new: V| {
+        // The second operand, the old one, is left where one is NaN.
+        let best = if MAX { _mm512_mask_max_ps(old, mask, new, old) } else { _mm512_mask_min_ps(old, mask, new, old) };
+        _mm512_mask_mov_ps(best, _mm512_mask_cmp_ps_mask::<_CMP_UNORD_Q>(mask, new, new), new)
+    };
+    let start = _mm512_set1_ps(if MAX { f32::NEG_INFINITY } else { f32::INFINITY });
+    // SAFETY: the caller's.
+    let step = |best, at, mask| join(best, mask, unsafe { last_load(from, at, mask, AHEAD) });
+    let best = folded(length, start, step, |a, b| join(a, __mmask16::MAX, b));
+    if _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(best, best) != 0 {
+        return f32::NAN;
+    }
+    if MAX { _mm512_reduce_max_ps(best) } else { _mm512_reduce_min_ps(best) }
+}
+
+/// Adds rows, `step` elements apart, to the sums of their columns.
+///
+/// # Safety
+/// `from` is valid for as many elements of each row as there are sums; the processor has these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn column_totals(from: *const f32, step: usize, rows: usize, sums: &mut [f32]) {
+    let (width, to) = (sums.len(), sums.as_mut_ptr());
+    let together = rows / 4 * 4;
+    // SAFETY: the caller's; masks keep the last columns inside.
+    unsafe {
+        let column = |at: usize, first: usize, count: usize| {
+            let mask = self::first(width - at);
+            let add = |total, k| sum(total, last_load(from, (first + k) * step + at, mask, 4 * step));
+            let total = (0..count).fold(load(to, at, mask), add);
+            _mm512_mask_storeu_ps(to.add(at), mask, total);
+        };
+        for row in (0..together).step_by(4) {
+            (0..width).step_by(16).for_each(|at| column(at, row, 4));
+        }
+        (0..width).step_by(16).for_each(|at| column(at, together, rows - together));
+    }
+}
+
+/// The softmax of a row, or its logarithm.
+///
+/// # Safety
+/// Both are valid for `length` elements, aligned and apart; the processor has these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn softmax(from: *const f32, to: *mut f32, length: usize, log: bool) {
+    // SAFETY: the caller's.
+    unsafe {
+        let highest = _mm512_set1_ps(top(from, length));
+        let power = |at, mask| wide::exp(_mm512_sub_ps(load(from, at, mask), highest));
+        let zero = _mm512_setzero_ps();
+        if log {
+            let step = |total, at, mask| _mm512_mask_add_ps(total, mask, total, power(at, mask));
+            let shift = _mm512_set1_ps(_mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))).ln());
+            let value = |at, mask| _mm512_sub_ps(_mm512_sub_ps(last_load(from, at, mask, length), highest), shift);
+            return written(to, length, value);
+        }
+        let step = |total, at, mask| {
+            let power = power(at, mask);
+            _mm512_mask_storeu_ps(to.add(at), mask, power);
+            _mm512_mask_add_ps(total, mask, total, power)
+        };
+        let total = _mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b)));
+        let (total, factor) = (_mm512_set1_ps(total), _mm512_set1_ps(1.0 / total));
+        // As exact as the quotient: the product, and what is left times the factor.
+        let value = |at, mask| {
+            _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(at + length).cast());
+            let power = load(to, at, mask);
+            let near = _mm512_mul_ps(power, factor);
+            _mm512_fmadd_ps(_mm512_fnmadd_ps(near, total, power), factor, near)
+        };
+        written(to, length, value);
+    }
+}
+
+/// The gradient of a row's softmax `y`, or of its logarithm.
+///
+/// # Safety
+/// As `softmax`, for all three.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn softmax_back(grad: *const f32, y: *const f32, to: *mut f32, length: usize, log: bool) {
+    let zero = _mm512_setzero_ps();
+    // SAFETY: the caller's.
+    unsafe {
+        if log {
+            let step = |total, at, mask| sum(total, load(grad, at, mask));
+            let total = _mm512_set1_ps(_mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))));
+            let value = |at, mask| {
+                let power = wide::exp(last_load(y, at, mask, length));
+                _mm512_fnmadd_ps(power, total, last_load(grad, at, mask, length))
+            };
+            return written(to, length, value);
+        }
+        let step = |total, at, mask| _mm512_fmadd_ps(load(grad, at, mask), load(y, at, mask), total);
+        let total = _mm512_set1_ps(_mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))));
+        let value = |at, mask| {
+            let apart = _mm512_sub_ps(last_load(grad, at, mask, length), total);
+            _mm512_mul_ps(last_load(y, at, mask, length), apart)
+        };
+        written(to, length, value);
+    }
+}
+
+/// The mean, and the mean square of the distance from it.
+///
+/// # Safety
+/// `x` is valid for `length` elements; the processor has these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn moments(x: *const f32, length: usize) -> [f32; 2] {
+    let (count, zero) = (length as f32, _mm512_setzero_ps());
+    // SAFETY: the caller's.
+    unsafe {
+        let step = |total, at, mask| sum(total, load(x, at, mask));
+        let mean = _mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))) / count;
+        let middle = _mm512_set1_ps(mean);
+        let step = |total, at, mask| {
+            let apart = _mm512_maskz_sub_ps(mask, load(x, at, mask), middle);
+            _mm512_fmadd_ps(apart, apart, total)
+        };
+        [mean, _mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))) / count]
+    }
+}
+
+/// `(x - mean) * inverse`, times a weight and plus a bias for each column.
+///
+/// # Safety
+/// All are valid for `length` elements, aligned, and `out` is apart; the processor has these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn normalized(
+    x: *const f32,
+    out: *mut f32,
+    length: usize,
+    [mean, inverse]: [f32; 2],
+    parameters: [Option<*const f32>; 2],
+) {
+    let (mean, inverse) = (_mm512_set1_ps(mean), _mm512_set1_ps(inverse));
+    // SAFETY: the caller's.
+    unsafe {
+        let normal = |at, mask| _mm512_mul_ps(_mm512_sub_ps(last_load(x, at, mask, length), mean), inverse);
+        match parameters {
+            [Some(weight), Some(bias)] => written(out, length, |at, mask| {
+                _mm512_fmadd_ps(normal(at, mask), load(weight, at, mask), load(bias, at, mask))
+            }),
+            [Some(weight), None] => {
+                written(out, length, |at, mask| _mm512_mul_ps(normal(at, mask), load(weight, at, mask)))
+            }
+            [None, Some(bias)] => written(out, length, |at, mask| sum(normal(at, mask), load(bias, at, mask))),
+            [None, None] => written(out, length, normal),
+        }
+    }
+}
+
+/// `(x - mean) * factor + bias`; what lies `next` elements further is read soon.
+///
+/// # Safety
+/// As `normalized`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn affine(x: *const f32, out: *mut f32, (length, next): (usize, usize), [mean, factor, bias]: [f32; 3]) {
+    let (mean, factor, bias) = (_mm512_set1_ps(mean), _mm512_set1_ps(factor), _mm512_set1_ps(bias));
+    // SAFETY: the caller's.
+    unsafe {
+        let value = |at, mask| _mm512_fmadd_ps(_mm512_sub_ps(last_load(x, at, mask, next), mean), factor, bias);
+        written(out, length, value);
+    }
+}
