@@ -152,7 +152,11 @@ impl<T: Part> Method<T> {
                     // Two neighbours are one complex number's bytes: the even ones as real, the odd ones as imaginary parts.
                     std::ptr::copy_nonoverlapping(from, line.as_mut_ptr().cast(), size_of_val(line));
                     self.plan.process_with_scratch(line, scratch);
-                    store_half(what, to.cast(), line, turns);
+                    if what.to == Line::Complex {
+                        store_half::<T, true>(what, to.cast(), line, turns);
+                    } else {
+                        store_half::<T, false>(what, to.cast(), line, turns);
+                    }
                 }
                 Some(turns) => {
                     load_half(what, from.cast(), given, line, turns);
@@ -234,6 +238,24 @@ impl<'a> Side<'a> {
         }
         let apart = self.apart();
         let (memory, stage) = (self.place.memory, self.stage.as_mut_ptr());
+        let neighbours = starts.len() == TOGETHER && starts.windows(2).all(|two| two[1] == two[0] + 1);
+        if neighbours && let Some(&start) = starts.first() {
+            for index in 0..self.count {
+                let there = memory.at::<E>(start + index * self.step).cast::<[E; TOGETHER]>();
+                let here = |number: usize| stage.wrapping_add(number * apart).cast::<E>().wrapping_add(index);
+                // SAFETY: as below; neighbours are one array's bytes.
+                unsafe {
+                    if back {
+                        there.write_unaligned(std::array::from_fn(|number| here(number).read_unaligned()));
+                    } else {
+                        for (number, value) in there.read_unaligned().into_iter().enumerate() {
+                            here(number).write_unaligned(value);
+                        }
+                    }
+                }
+            }
+            return;
+        }
         for index in 0..self.count {
             for (number, &start) in starts.iter().enumerate() {
                 let there = memory.at::<E>(start + index * self.step);
@@ -312,13 +334,18 @@ pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>
 ///
 /// # Safety
 /// `to` has room for as many elements as the kind of line has.
-unsafe fn store_half<T: Part>(what: Transform, to: *mut Complex<T>, line: &[Complex<T>], turns: &[Complex<T>]) {
+unsafe fn store_half<T: Part, const WHOLE: bool>(
+    what: Transform,
+    to: *mut Complex<T>,
+    line: &[Complex<T>],
+    turns: &[Complex<T>],
+) {
     let (half, count, sign) = (T::of(0.5 * what.scale), line.len(), if what.forward { T::one() } else { -T::one() });
     let write = |index: usize, re: T, im: T| {
         // SAFETY: the caller's: an index is below the length of the line.
         unsafe {
             to.add(index).write_unaligned(Complex::new(re, im * sign));
-            if what.to == Line::Complex && index != 0 && index != count {
+            if WHOLE && index != 0 && index != count {
                 to.add(what.length - index).write_unaligned(Complex::new(re, -im * sign));
             }
         }
@@ -327,8 +354,8 @@ unsafe fn store_half<T: Part>(what: Transform, to: *mut Complex<T>, line: &[Comp
     write(0, (first.re + first.im) * half * T::of(2.0), T::zero());
     write(count, (first.re - first.im) * half * T::of(2.0), T::zero());
     // Two elements, as far from the ends as each other, are made of the same two.
-    for index in 1..=count / 2 {
-        let (one, other, turn) = (line[index], line[count - index], turns[index]);
+    let pairs = line.iter().zip(turns).skip(1).zip(line.iter().skip(1).rev());
+    for (index, ((&one, &turn), &other)) in (1..=count / 2).zip(pairs) {
         let (even_re, even_im) = (one.re + other.re, one.im - other.im);
         let (odd_re, odd_im) = (one.im + other.im, other.re - one.re);
         let (re, im) = (turn.re * odd_re - turn.im * odd_im, turn.re * odd_im + turn.im * odd_re);

@@ -555,9 +555,16 @@ pub fn coordinates(positions: Vec<i64>, shape: &[usize]) -> Vec<i64> {
         return positions;
     }
     let mut out = Vec::with_capacity(positions.len() * shape.len());
+    let narrow = positions.last().is_none_or(|&last| u32::try_from(last).is_ok());
     for (&size, &stride) in shape.iter().zip(&contiguous_strides(shape)) {
-        let (size, stride) = (size as u64, stride as u64);
-        out.extend(positions.iter().map(|&position| (position as u64 / stride % size) as i64));
+        if narrow {
+            // Division of half as many bits takes half the time or less.
+            let (size, stride) = (size as u32, stride as u32);
+            out.extend(positions.iter().map(|&position| i64::from(position as u32 / stride % size)));
+        } else {
+            let (size, stride) = (size as u64, stride as u64);
+            out.extend(positions.iter().map(|&position| (position as u64 / stride % size) as i64));
+        }
     }
     out
 }

@@ -345,8 +345,7 @@ fn embedding_grad(grad: &Tensor, found: &Rows, count: usize, padding: Option<i64
         let factors = Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(factors), &[numbers.len(), 1], DType::F64)?;
         part = elementwise::mul(&part, &factors.converted(grad.dtype())?.moved(grad.device())?)?;
     }
-    let zeros = creation::zeros(&[count, found.block], grad.dtype(), grad.device())?;
-    rows::put("IndexPutBackward0", &zeros, &Rows::new(numbers, found.block), &part, Update::Add, &[])
+    rows::added_up(&[count, found.block], &Rows::new(numbers, found.block), &part)
 }
 
 /// Zeros with a one at each index, along a new last dimension of `classes`.

@@ -55,7 +55,7 @@ pub fn masked_fill(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> 
     let shape = broadcast("masked_fill", &x.shape(), &mask.shape())?;
     crate::check::allocation(shape.iter().product::<usize>().saturating_mul(dtype.size()))?;
     let inputs = [&spread(x, &shape), &spread(mask, &shape), &spread(&value, &shape)];
-    let out = if dtype.is_complex() {
+    let out = if dtype.is_complex() || device.is_cpu() {
         super::select::select(&mask.detached(), Arg::Tensor(&value.detached()), Arg::Tensor(&inputs[0].detached()))?
     } else {
         Tensor::compute("masked_fill", &inputs, dtype, move |mut values| {

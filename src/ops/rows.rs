@@ -18,6 +18,7 @@ use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::index::{self, Along, Places, Slabs, Update};
+use crate::kernels::iterate::PARALLEL_ABOVE;
 use crate::kernels::memory::{Memory, Numbers};
 use crate::tensor::{Tensor, device_view, prim};
 
@@ -221,11 +222,19 @@ pub fn take_as(
         let (rows, from) = (rows.clone(), x.shape());
         record.finish(&out, move |c| {
             let grad = c.grad()?;
-            let zeros = creation::zeros(&from, grad.dtype(), grad.device())?;
-            grads([Some(put("IndexPutBackward0", &zeros, &rows, &grad, Update::Add, &[])?)])
+            grads([Some(added_up(&from, &rows, &grad)?)])
         });
     }
     Ok(out)
+}
+
+/// Zeros of `shape` with `values` added to the rows.
+pub fn added_up(shape: &[usize], rows: &Rows, values: &Tensor) -> Result<Tensor> {
+    let zeros = creation::zeros(shape, values.dtype(), values.device())?;
+    if put_here(&zeros, rows, values, Update::Add)? {
+        return Ok(zeros);
+    }
+    put("IndexPutBackward0", &zeros, rows, values, Update::Add, &[])
 }
 
 /// Ops that torch makes of a copy of `x`, which lies in memory as `x` does.
@@ -291,6 +300,11 @@ fn take_raw(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
     Tensor::from_prim(value, dtype, device)?.reshaped(shape)
 }
 
+/// As `guard::heavy`, for work that several threads share only when it is larger than what it asks.
+fn guarded<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
+    if work < PARALLEL_ABOVE { guard::run(op, call) } else { guard::heavy(op, work, call) }
+}
+
 /// The rows of a row-major CPU tensor.
 fn take_cpu(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
     let (out, _) = Tensor::uninit_with_pointer(shape, x.dtype())?;
@@ -298,7 +312,7 @@ fn take_cpu(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
     if let Layout::Slabs { .. } = rows.layout {
         rows.check()?;
     }
-    let inside = guard::heavy("index", out.numel(), || match rows.places() {
+    let inside = guarded("index", out.numel(), || match rows.places() {
         // SAFETY: `out` is fresh and has room for all rows; numbers were checked, or are by `gather`.
         Places::Along(along, numbers) => unsafe { index::gather(from, along, numbers, width, to) },
         // SAFETY: as above.
@@ -346,7 +360,7 @@ fn put_cpu(target: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Res
     let (dtype, values) = (target.dtype(), values.contiguous_data()?);
     let (to, from) = (Memory::first(target)?, Memory::first(&values)?);
     // SAFETY: there is one value for each place, the numbers are in range, and the two tensors are apart.
-    guard::heavy("index_put", values.numel(), || unsafe { index::put(to, rows.places(), from, dtype, update) })?
+    guarded("index_put", values.numel(), || unsafe { index::put(to, rows.places(), from, dtype, update) })?
 }
 
 /// As `put`, but written to `x` itself, where that needs neither a history nor a copy; else false, and nothing is done.

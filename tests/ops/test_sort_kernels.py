@@ -79,4 +79,24 @@ def test_masks(shape):
         both(lambda lib, x, m: m.nonzero(as_tuple=True), x, mask)
         both(lambda lib, x, m: lib.where(m, x, x).masked_scatter(m, x * 2), x, mask)
     assert pyburn.tensor(True).nonzero().shape == (1, 0)
-    assert not mask.any() or from_torch(mask).nonzero().stride() == mask.nonzero().stride()
+    assert from_torch(mask).nonzero().stride() == mask.nonzero().stride()
+
+
+@pytest.mark.parametrize("place", ["all", "first", "last", "middle"])
+def test_filled_masks(place):
+    rng = np.random.default_rng(0)
+    x = torch.from_numpy(rng.standard_normal((4, 5, 6)).astype(np.float32))
+    size = {"all": (4, 5, 6), "first": (4,), "last": (6,), "middle": (5, 6)}[place]
+    mask = torch.from_numpy(rng.random(size) < 0.4)
+
+    def filled(lib, x, mask):
+        y = (x * 1).requires_grad_()
+        z = y * 1
+        key = {"all": mask, "first": mask, "last": (..., mask), "middle": (slice(None), mask)}[place]
+        z[key] = 2.5
+        (z * z).sum().backward()
+        w = (x * 2).transpose(0, 2).contiguous().transpose(0, 2)
+        w[key] = lib.tensor(3.5, dtype=lib.float64)
+        return z.detach(), y.grad, w
+
+    both(filled, x, mask)

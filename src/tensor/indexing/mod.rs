@@ -14,7 +14,7 @@ use crate::autograd::inplace;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::ops::operand::{Operand, Scalar};
-use crate::ops::{creation, movement};
+use crate::ops::{creation, masked, movement};
 use advanced::index_put_here;
 pub use advanced::{index, index_put};
 pub use basic::Indices;
@@ -74,13 +74,29 @@ fn set(x: &Tensor, items: Vec<Item>, in_tuple: bool, value: Operand) -> Result<(
         let value = creation::to_place(&value, view.dtype(), view.device())?;
         let value = movement::reshape(&value, &[])?;
         indices.iter().flatten().try_for_each(|mask| inplace::check_apart("masked_fill_", &view, mask, false))?;
-        return inplace::update("masked_fill_", &view, |x| index_put(x, &indices, &value, false));
+        return inplace::update("masked_fill_", &view, |x| match spread_mask(x, &indices)? {
+            Some(mask) => masked::masked_fill(x, &mask, &value),
+            None => index_put(x, &indices, &value, false),
+        });
     }
     for other in indices.iter().flatten().chain([&value]) {
         inplace::check_apart("index_put_", &view, other, true)?;
     }
     inplace::check("index_put_", &view)?;
     index_put_here(&view, &indices, &value)
+}
+
+/// The only mask among the indices of `x` with a dimension for each that follows it; None where its sizes do not fit.
+fn spread_mask(x: &Tensor, indices: &Indices) -> Result<Option<Tensor>> {
+    let Some((dim, mask)) = indices.iter().enumerate().find_map(|(dim, index)| Some((dim, index.as_ref()?))) else {
+        return Ok(None);
+    };
+    let (sizes, mut shape) = (x.shape(), mask.shape());
+    if sizes.get(dim..dim + shape.len()) != Some(shape.as_slice()) {
+        return Ok(None);
+    }
+    shape.resize(sizes.len() - dim, 1);
+    movement::reshape(mask, &shape).map(Some)
 }
 
 /// `indices` of `index_put`: tensors, or None for a dimension kept whole.
