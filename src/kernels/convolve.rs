@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::conv::Problem;
+use super::conv_deep::{Deep, PANEL};
 use super::conv_tile::{self, LARGEST, Start, WIDEST, Walk};
 use super::iterate::spread_over;
 use super::sheet::{self, Axis, Sheet};
@@ -57,6 +58,15 @@ impl Shared {
         Self(memory.as_mut_ptr())
     }
 
+    /// Memory that is only read.
+    fn of_read(memory: &[f32]) -> Self {
+        Self(memory.as_ptr().cast_mut())
+    }
+
+    fn at_offset(self, index: usize) -> Self {
+        Self(self.at(index))
+    }
+
     pub fn at(self, index: usize) -> *mut f32 {
         self.0.wrapping_add(index)
     }
@@ -97,22 +107,22 @@ struct Target {
 }
 
 /// Rows of results for all samples and groups: each is a filter applied to the sheets of `sources` channels.
-struct Pass<'a> {
-    groups: usize,
+pub struct Pass<'a> {
+    pub groups: usize,
     /// Of one group: channels that are read, and rows of results.
-    sources: usize,
-    rows: usize,
-    sheet: Sheet,
+    pub sources: usize,
+    pub rows: usize,
+    pub sheet: Sheet,
     target: Target,
     /// How the sums walk through the weight and the sheets.
-    pairs: Vec<[u32; 2]>,
-    segments: usize,
-    channel_step: usize,
+    pub pairs: Vec<[u32; 2]>,
+    pub segments: usize,
+    pub channel_step: usize,
     /// Elements of the weight from one row to the next, and from one group to the next.
-    row_step: usize,
+    pub row_step: usize,
     group_step: usize,
-    weight: &'a [f32],
-    bias: Option<&'a [f32]>,
+    pub weight: &'a [f32],
+    pub bias: Option<&'a [f32]>,
 }
 
 /// Where the sheets of a job stand.
@@ -140,7 +150,7 @@ impl Work for Job<'_> {
     unsafe fn run<S: Simd>(mut self) {
         let (pass, mut tile) = (self.pass, [0.0; LARGEST]);
         let (image, plane) = (pass.image(), pass.plane() * pass.rows);
-        let alone = pass.rows == 1 && !pass.is_plain();
+        let alone = pass.rows == 1 && pass.target.step == [1; 3] && !pass.is_plain();
         for (index, unit) in self.units.clone().enumerate() {
             let mut line = None;
             let (sheets, roomy) = match &mut self.sheets {
@@ -265,13 +275,16 @@ impl Block<'_> {
         for piece in self.pass.sheet.pieces(columns.start, columns.end) {
             let [d, h] = piece.row;
             let line = (d * step[0] + first[0]) * sizes[1] + h * step[1] + first[1];
-            let to = line * sizes[2] + piece.first * step[2] + first[2];
+            let start = line * sizes[2] + piece.first * step[2] + first[2];
             for (index, row) in rows.clone().enumerate() {
                 // SAFETY: a piece lies inside its row of results.
                 unsafe {
                     let from = tile.add(index * width + piece.column - columns.start);
-                    let to = self.out.add(row * plane + to);
-                    if step[2] == 1 {
+                    let to = self.out.add(row * plane + start);
+                    if self.line.is_some() && start + piece.length.next_multiple_of(S::LANES) <= plane {
+                        // What is written too much is written again, since the line is gone through from its beginning.
+                        sheet::copy::<S>(from, to, piece.length.next_multiple_of(S::LANES));
+                    } else if step[2] == 1 {
                         sheet::copy::<S>(from, to, piece.length);
                     } else {
                         for index in 0..piece.length {
@@ -294,7 +307,7 @@ impl Pass<'_> {
         self.sheet.source.iter().product::<usize>() * self.sources
     }
 
-    fn plane(&self) -> usize {
+    pub fn plane(&self) -> usize {
         self.target.sizes.iter().product()
     }
 
@@ -337,6 +350,9 @@ impl Pass<'_> {
         let direct = self.sheet.is_source();
         let (all_rows, all_columns) = (0..self.rows, 0..self.sheet.columns);
         let (threads, work) = (rayon::current_num_threads(), self.rows * self.depth() * self.sheet.columns);
+        if self.is_deep(units) {
+            return self.run_deep(x, units, out);
+        }
         let heavy = self.groups == 1 && units > 1 && self.rows * self.depth() > HEAVY;
         if !heavy && (units >= 4 * threads || units.is_multiple_of(threads)) {
             let each = (TASK / work.max(1)).clamp(1, units.div_ceil(threads));
@@ -379,6 +395,41 @@ impl Pass<'_> {
                 let (unit, part) = (index / parts, index % parts);
                 let (rows, columns) = (&row_parts[part / column_parts.len()], &column_parts[part % column_parts.len()]);
                 job(unit, 1, rows.clone(), columns.clone());
+            });
+        }
+    }
+
+    /// Whether vectors along the columns of so many units would hold little but what lies between rows.
+    fn is_deep(&self, units: usize) -> bool {
+        let used = self.sheet.columns.next_multiple_of(16);
+        let plain = self.groups == 1 && self.target.step == [1; 3] && self.rows >= 16;
+        plain && units > 1 && units * self.plane() >= 64 && 5 * self.plane() < 4 * used && used <= 128
+    }
+
+    fn run_deep(&self, x: &[f32], units: usize, out: Shared) {
+        let direct = self.sheet.is_source();
+        let step = if direct { self.image() } else { self.sources * self.sheet.channel() };
+        let round = (ROUND / step).clamp(1, units);
+        let mut memory = vec![0.0; if direct { 0 } else { round * step }];
+        let shared = Shared::of(&mut memory);
+        let panels = split(self.rows, PANEL);
+        for first in (0..units).step_by(round) {
+            let count = round.min(units - first);
+            let x = &x[first * self.image()..][..count * self.image()];
+            if !direct {
+                lay_out_shared(&self.sheet, self.sources, x, shared, step);
+            }
+            let images = Shared::of_read(x);
+            let places = count * self.plane();
+            let wanted = (4 * rayon::current_num_threads()).div_ceil(panels.len()).min(places / 64).max(1);
+            let parts = split(places, places.div_ceil(wanted).next_multiple_of(8));
+            let out = out.at_offset(first * self.plane() * self.rows);
+            spread_over(panels.len() * parts.len(), 1, &|index| {
+                let (rows, places) = (panels[index / parts.len()].clone(), parts[index % parts.len()].clone());
+                let sheets = if direct { images.at(0) } else { shared.at(0) };
+                with_scratch(self.depth() * PANEL, |panel| {
+                    widest::run(Deep { pass: self, sheets, step, rows, places, out, panel });
+                });
             });
         }
     }

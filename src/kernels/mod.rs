@@ -8,6 +8,7 @@ pub mod box_muller;
 pub mod cast;
 pub mod complex;
 pub mod conv;
+pub mod conv_deep;
 pub mod conv_tile;
 pub mod conv_weight;
 pub mod convolve;

@@ -125,9 +125,9 @@ impl Sheet {
                     let to = (plane * self.rows + row) * self.pitch;
                     clear(&mut sheet[done..to + first]);
                     done = to + end;
-                    let from = &source[(d * height + h) * width + start..(d * height + h + 1) * width];
+                    let from = &source[(d * height + h) * width + start..];
                     // SAFETY: the caller's.
-                    unsafe { deal::<S>(&mut sheet[to + first..done], from, self.stride[2]) };
+                    unsafe { deal::<S>(&mut sheet[to + first..], end - first, from, self.stride[2]) };
                 }
             }
             clear(&mut sheet[done..]);
@@ -201,23 +201,31 @@ fn clear(gap: &mut [f32]) {
     }
 }
 
+/// Writes `count` elements; those behind them may be overwritten, since sheets are filled from their beginning.
+///
 /// # Safety
 /// The processor has the instructions of `S`.
 #[inline(always)]
-unsafe fn deal<S: Simd>(to: &mut [f32], from: &[f32], stride: usize) {
+unsafe fn deal<S: Simd>(to: &mut [f32], count: usize, from: &[f32], stride: usize) {
     match stride {
-        // SAFETY: the caller's; both have this many elements.
-        1 => unsafe { copy::<S>(from[..to.len()].as_ptr(), to.as_mut_ptr(), to.len()) },
-        2 => {
-            let whole = to.len().min(from.len() / 2);
-            for (slot, pair) in to.iter_mut().zip(from.as_chunks::<2>().0) {
-                *slot = pair[0];
-            }
-            if whole < to.len() {
-                to[whole] = from[2 * whole];
+        1 if count.next_multiple_of(S::LANES) <= to.len().min(from.len()) => {
+            for at in (0..count).step_by(S::LANES) {
+                // SAFETY: the caller's; both have this many elements.
+                unsafe { S::store(to.as_mut_ptr().add(at), S::load(from.as_ptr().add(at))) };
             }
         }
-        _ => to.iter_mut().zip(from.iter().step_by(stride)).for_each(|(slot, &value)| *slot = value),
+        // SAFETY: the caller's; both have this many elements.
+        1 => unsafe { copy::<S>(from[..count].as_ptr(), to[..count].as_mut_ptr(), count) },
+        2 => {
+            let (pairs, _) = from.as_chunks::<2>();
+            for (slot, pair) in to[..count].iter_mut().zip(pairs) {
+                *slot = pair[0];
+            }
+            if pairs.len() < count {
+                to[count - 1] = from[2 * count - 2];
+            }
+        }
+        _ => to[..count].iter_mut().zip(from.iter().step_by(stride)).for_each(|(slot, &value)| *slot = value),
     }
 }
 
