@@ -60,7 +60,7 @@ def test_resized(old, new, planes, mode, antialias):
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_one_dimension(mode):
-    for old, new in ((37, 100), (100, 37), (5000, 4999)):
+    for old, new in ((37, 100), (100, 37), (5000, 10000)):
         theirs, ours = both(lambda f, x, new=new: f.interpolate(x, size=new, mode=mode), image(3, 19, old))
         for expected, found in zip(theirs, ours, strict=True):
             torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-3)
