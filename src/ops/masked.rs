@@ -57,6 +57,7 @@ pub fn masked_fill(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> 
     let inputs = [&spread(x, &shape), &spread(mask, &shape), &spread(&value, &shape)];
     let out = if dtype.is_complex() || device.is_cpu() {
         super::select::select(&mask.detached(), Arg::Tensor(&value.detached()), Arg::Tensor(&inputs[0].detached()))?
+            .contiguous_data()?
     } else {
         Tensor::compute("masked_fill", &inputs, dtype, move |mut values| {
             let (filling, mask) = (values.swap_remove(2), values.swap_remove(1));
