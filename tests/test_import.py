@@ -10,7 +10,7 @@ import pyburn
 STANDARD_LIBRARY = set(
     """
     __future__ _ast _bisect _collections _collections_abc _functools _opcode _operator _random _sha2 _sha512 _sre
-    _struct _typing _weakrefset abc ast bisect collections contextlib copy copyreg dataclasses dis enum functools
+    _struct _typing _weakrefset abc array ast bisect collections contextlib copy copyreg dataclasses dis enum functools
     html importlib inspect itertools keyword linecache math numbers opcode operator os platform random re reprlib struct
     threading token tokenize types typing warnings weakref
     """.split()

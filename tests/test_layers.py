@@ -19,6 +19,7 @@ LAYERS = [
         "_formats",
         "_guards",
         "_integers",
+        "_memory",
         "_legacy",
         "_legacy_storage",
         "_log",

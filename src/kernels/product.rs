@@ -94,6 +94,8 @@ const RIGHT: usize = 1 << 20;
 const LEFT: usize = 1 << 18;
 /// Rows up to which columns along the depth are not packed.
 const FEW: usize = 8;
+/// Depths below which a sum keeps to one order, torch's own: coordinates of pixels are such products, and are rounded.
+const SHALLOW: usize = 16;
 /// Elements of the left side up to which tiles read it where it lies, and rows of one task then.
 const DIRECT: usize = 1 << 16;
 const ROWS: usize = 256;
@@ -207,6 +209,7 @@ unsafe fn multiply_by(product: &Product<'_>, parallel: bool) {
     let few = if product.columns <= FEW && product.rows > FEW { turn(&product) } else { product };
     if let (Side::Matrix(x), Side::Matrix(w)) = (few.a, few.b)
         && few.rows <= FEW
+        && few.depth >= SHALLOW
         && w.along == 1
     {
         // SAFETY: the caller's.

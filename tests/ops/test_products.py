@@ -177,3 +177,10 @@ def test_narrower_vectors(width):
     scope = {"print": lambda value: scope.update(found=value)}
     exec(PRODUCTS, scope)
     np.testing.assert_allclose(eval(run.stdout, {"inf": np.inf, "nan": np.nan}), scope["found"], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 15])
+def test_shallow_sums_are_rounded_in_torchs_order(depth):
+    rng = np.random.default_rng(depth)
+    a, b = rng.standard_normal((500, depth)).astype("float32"), rng.standard_normal((depth, 2)).astype("float32")
+    assert np.array_equal((pyburn.tensor(a) @ pyburn.tensor(b)).numpy(), (torch.tensor(a) @ torch.tensor(b)).numpy())
