@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 from collections import OrderedDict, namedtuple
 
 import pyburn
@@ -160,8 +161,10 @@ def test_marks_for_compilers_leave_functions_alone():
 def test_switches_are_kept():
     pyburn.use_deterministic_algorithms(True, warn_only=True)
     assert pyburn.are_deterministic_algorithms_enabled() and pyburn.is_deterministic_algorithms_warn_only_enabled()
+    before = dict(os.environ)
     pyburn.set_deterministic_debug_mode("default")
     assert not pyburn.are_deterministic_algorithms_enabled()
+    assert set(before) - set(os.environ) == {"BURN_FUSION_MAX_EXPLORATIONS"}  # burn may merge operations again
     pyburn.set_float32_matmul_precision("high")
     assert pyburn.get_float32_matmul_precision() == "high"
     pyburn.set_float32_matmul_precision("highest")

@@ -80,10 +80,12 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Nothing; as `use_deterministic_algorithms`, by "default", "warn" or "error", or their numbers."""
-    number = _DEBUG_MODES.index(debug_mode) if debug_mode in _DEBUG_MODES else debug_mode
-    if number not in (0, 1, 2):
+    number = (
+        _DEBUG_MODES.index(debug_mode) if isinstance(debug_mode, str) and debug_mode in _DEBUG_MODES else debug_mode
+    )
+    if isinstance(number, str) or number not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected one of {_DEBUG_MODES}, but got {debug_mode}")
-    _state["deterministic"] = number
+    use_deterministic_algorithms(number > 0, warn_only=number == 1)
 
 
 def get_deterministic_debug_mode() -> int:
