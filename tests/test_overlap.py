@@ -93,7 +93,8 @@ def test_programs(program: str) -> None:
     found, expected = run(pyburn, program), run(torch, program)
     assert (found is None) == (expected is None)
     if expected is not None:
-        torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=2e-7, atol=0, equal_nan=True)
+        last_digit = 2e-7 if "lib.sin" in program else 0.0
+        torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=last_digit, atol=0, equal_nan=True)
 
 
 def test_the_graph_does_not_change_the_rule() -> None:

@@ -107,17 +107,17 @@ def agree(mine, other, tolerance=1e-5):
         torch.testing.assert_close(to_torch(a.detach().cpu()), b.detach(), rtol=tolerance, atol=tolerance)
 
 
-def close_states(mine, other, where=""):
+def close_states(mine, other, where="", atol=1e-5):
     if isinstance(other, torch.Tensor):
-        torch.testing.assert_close(to_torch(mine), other, rtol=1e-4, atol=2e-5, check_dtype=False, msg=where)
+        torch.testing.assert_close(to_torch(mine), other, rtol=1e-4, atol=atol, check_dtype=False, msg=where)
     elif isinstance(other, dict):
         assert set(mine) == set(other), where
         for key, value in other.items():
-            close_states(mine[key], value, f"{where}.{key}")
+            close_states(mine[key], value, f"{where}.{key}", atol)
     elif isinstance(other, list | tuple):
         assert len(mine) == len(other), where
         for i, value in enumerate(other):
-            close_states(mine[i], value, f"{where}.{i}")
+            close_states(mine[i], value, f"{where}.{i}", atol)
     elif isinstance(other, float | int) and not isinstance(other, bool):
         assert float(mine) == pytest.approx(float(other), rel=1e-4, abs=1e-6), where
     else:
@@ -144,7 +144,8 @@ def test_ten_steps_are_torchs(name, settings):
     state, expected = mine.optimizer.state_dict(), other.optimizer.state_dict()
     assert [list(group) for group in state["param_groups"]] == [list(group) for group in expected["param_groups"]]
     if name not in ("Muon", "LBFGS"):
-        close_states(state["state"], expected["state"])
+        # Centered RMSprop divides by a difference of near numbers; in float64 its states are equal to 1e-14.
+        close_states(state["state"], expected["state"], atol=2e-5 if settings.get("centered") else 1e-5)
 
 
 @pytest.mark.parametrize("name", INFOS)
