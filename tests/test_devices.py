@@ -322,3 +322,15 @@ def test_a_block_chooses_the_device_of_what_its_thread_creates():
     assert pyburn.ones(2).device.type == "cpu"
     with pytest.raises(pyburn.DeviceError, match="cuda"), pyburn.device("cuda"):
         pass
+
+
+def test_the_accelerator_is_the_real_gpu(monkeypatch):
+    gpu = [("wgpu:0", "llvmpipe", True), ("wgpu:1", "Radeon", False)]
+    monkeypatch.setattr(pyburn._core, "_adapters", lambda: gpu)
+    assert pyburn.accelerator.is_available() and pyburn.accelerator.device_count() == 1
+    assert pyburn.accelerator.current_accelerator().type == "wgpu"
+    assert pyburn.accelerator.current_device_index() == 0
+    monkeypatch.setattr(pyburn._core, "_adapters", lambda: gpu[:1])
+    assert not pyburn.accelerator.is_available() and pyburn.accelerator.current_accelerator() is None
+    with pytest.raises(RuntimeError, match="no GPU"):
+        pyburn.accelerator.current_device_index()

@@ -94,6 +94,7 @@ ANSWERS = [
     "t.cosine_similarity(t.ones(1, 2), t.ones(1, 2)).shape[0]",
     "issubclass(t.OutOfMemoryError, RuntimeError)",
     "t.accelerator.is_available()",
+    "t.accelerator.device_count()",
     "t._utils._flatten_dense_tensors([t.ones(1, 2), t.zeros(1)]).tolist()",
     "[u.tolist() for u in t._utils._unflatten_dense_tensors(t.arange(3), [t.ones(1, 2), t.zeros(1)])]",
     "t.ao.quantization.QuantStub()(t.ones(2)).tolist()",

@@ -165,3 +165,20 @@ def test_ensembles():
     outputs = run(parameters, pyburn.ones(4, 2))
     for output, model in zip(outputs.unbind(0), models):
         assert pyburn.allclose(output, model(pyburn.ones(4, 2)))
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_batch_norms_that_keep_nothing(rows):
+    """The recipe of torch's documentation for `vmap` over batch norms."""
+
+    def run(library):
+        library.manual_seed(0)
+        net = library.nn.Sequential(library.nn.Linear(3, 4), library.nn.BatchNorm1d(4), library.nn.ReLU())
+        assert library.func.replace_all_batch_norm_modules_(net) is net
+        assert net[1].running_var is None
+        assert not net[1].track_running_stats
+        parameters = dict(net.named_parameters())
+        call = library.func.vmap(lambda part: library.func.functional_call(net, parameters, (part,)))
+        return numbers(call(library.linspace(-1, 1, rows * 15).sin().mul(9).cos().reshape(rows, 5, 3)))
+
+    same(run(pyburn), run(torch))

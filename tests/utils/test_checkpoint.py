@@ -7,7 +7,14 @@ from typing import ClassVar
 import pyburn
 import pytest
 from pyburn.autograd import Function, grad, gradcheck, gradgradcheck
-from pyburn.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from pyburn.utils.checkpoint import (
+    CheckpointError,
+    CheckpointPolicy,
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    set_checkpoint_early_stop,
+)
 
 BOTH = pytest.mark.parametrize("use_reentrant", [False, True])
 
@@ -205,3 +212,22 @@ def test_arguments_are_checked():
         checkpoint(lambda x: x, x, use_reentrant=False, determinism_check="shape")
     with pytest.raises(ValueError, match="segments is 3 but must be from 1 to 2"):
         checkpoint_sequential([pyburn.exp, pyburn.exp], 3, x, use_reentrant=False)
+
+
+def test_a_policy_is_a_wish():
+    def policy(ctx, op, *args, **kwargs):
+        return CheckpointPolicy.PREFER_SAVE
+
+    x = pyburn.linspace(-1, 1, 5).requires_grad_()
+    with set_checkpoint_early_stop(False):
+        result = checkpoint(
+            lambda x: (x.sin() * x).sum(),
+            x,
+            use_reentrant=False,
+            context_fn=lambda: create_selective_checkpoint_contexts(policy),
+        )
+    result.backward()
+    expected = x.detach().cos() * x.detach() + x.detach().sin()
+    assert pyburn.allclose(x.grad, expected)
+    with pytest.raises(TypeError, match="must be either a function or a list"):
+        create_selective_checkpoint_contexts(3)

@@ -56,13 +56,21 @@ from pyburn.distributed._group import (
     is_xccl_available,
     new_group,
 )
+from pyburn.distributed._store import FileStore, HashStore, PrefixStore, Store, TCPStore
+from pyburn.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 __all__ = [
     "Backend",
+    "DeviceMesh",
+    "FileStore",
     "GroupMember",
+    "HashStore",
     "P2POp",
+    "PrefixStore",
     "ProcessGroup",
     "ReduceOp",
+    "Store",
+    "TCPStore",
     "Work",
     "all_gather",
     "all_gather_into_tensor",
@@ -84,6 +92,7 @@ __all__ = [
     "get_rank",
     "get_world_size",
     "group",
+    "init_device_mesh",
     "init_process_group",
     "irecv",
     "is_available",

@@ -107,3 +107,22 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
         }
 
     return stacked("named_parameters"), stacked("named_buffers")
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """The module itself, whose batch norms now use the statistics of each batch and keep none.
+
+    Args:
+        root: A module; it is changed in place.
+
+    Example:
+        >>> import pyburn
+        >>> net = pyburn.nn.Sequential(pyburn.nn.Linear(2, 3), pyburn.nn.BatchNorm1d(3))
+        >>> replace_all_batch_norm_modules_(net)[1].running_mean is None
+        True
+    """
+    for module in root.modules():
+        if any(kind.__name__ == "_BatchNorm" for kind in type(module).__mro__):  # layers stand above this file
+            module.track_running_stats = False
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+    return root

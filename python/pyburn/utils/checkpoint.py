@@ -13,24 +13,37 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.autograd import Function, backward, enable_grad, grad, is_grad_enabled, no_grad
+from pyburn.utils._selective import (
+    CheckpointPolicy,
+    Contexts,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+    detach_variable,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "detach_variable",
     "get_device_states",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
     "set_device_states",
 ]
-
-Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 class CheckpointError(RuntimeError):
