@@ -14,6 +14,7 @@ pub mod conv_weight;
 pub mod convolve;
 pub mod copy;
 pub mod curves;
+pub mod depthwise;
 pub mod dots;
 pub mod element;
 pub mod entropy;

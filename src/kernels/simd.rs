@@ -26,6 +26,11 @@ pub trait Simd: Copy {
     /// # Safety
     /// As `splat`; `count` is at most `LANES`.
     unsafe fn part(count: usize) -> Self::Part;
+    /// The lanes from `first` to `end`, which is at most `LANES`.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn span(first: usize, end: usize) -> Self::Part;
     /// Zeros beyond the part.
     ///
     /// # Safety
@@ -45,6 +50,16 @@ pub trait Simd: Copy {
     /// # Safety
     /// As `splat`.
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
+    /// Every second element of `a` and then of `b`, from the first on and from the second on.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn dealt(a: Self::V, b: Self::V) -> [Self::V; 2];
+    /// Elements of `a` and `b` in turn.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn mixed(a: Self::V, b: Self::V) -> [Self::V; 2];
     /// The larger one; `b` where either is NaN.
     ///
     /// # Safety
@@ -68,7 +83,7 @@ pub struct Plain;
 
 impl Simd for Plain {
     type V = [f32; 4];
-    type Part = usize;
+    type Part = (usize, usize);
     const LANES: usize = 4;
     const HEIGHT: usize = if cfg!(target_arch = "aarch64") { 8 } else { 4 };
 
@@ -90,14 +105,23 @@ impl Simd for Plain {
     }
 
     #[inline(always)]
-    unsafe fn part(count: usize) -> usize {
-        count
+    unsafe fn part(count: usize) -> (usize, usize) {
+        (0, count)
     }
 
     #[inline(always)]
-    unsafe fn load_part(from: *const f32, part: usize) -> Self::V {
+    unsafe fn span(first: usize, end: usize) -> (usize, usize) {
+        (first, end)
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const f32, (first, end): (usize, usize)) -> Self::V {
+        if (first, end) == (0, 4) {
+            // SAFETY: the caller's.
+            return unsafe { Self::load(from) };
+        }
         let mut x = [0.0; 4];
-        for (lane, slot) in x.iter_mut().enumerate().take(part) {
+        for (lane, slot) in x.iter_mut().enumerate().take(end).skip(first) {
             // SAFETY: the caller's.
             *slot = unsafe { *from.add(lane) };
         }
@@ -105,8 +129,12 @@ impl Simd for Plain {
     }
 
     #[inline(always)]
-    unsafe fn store_part(to: *mut f32, part: usize, x: Self::V) {
-        for (lane, value) in x.into_iter().enumerate().take(part) {
+    unsafe fn store_part(to: *mut f32, (first, end): (usize, usize), x: Self::V) {
+        if (first, end) == (0, 4) {
+            // SAFETY: the caller's.
+            return unsafe { Self::store(to, x) };
+        }
+        for (lane, value) in x.into_iter().enumerate().take(end).skip(first) {
             // SAFETY: the caller's.
             unsafe { *to.add(lane) = value };
         }
@@ -132,6 +160,16 @@ impl Simd for Plain {
     #[inline(always)]
     unsafe fn mul(a: Self::V, b: Self::V) -> Self::V {
         [a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]]
+    }
+
+    #[inline(always)]
+    unsafe fn dealt(a: Self::V, b: Self::V) -> [Self::V; 2] {
+        [[a[0], a[2], b[0], b[2]], [a[1], a[3], b[1], b[3]]]
+    }
+
+    #[inline(always)]
+    unsafe fn mixed(a: Self::V, b: Self::V) -> [Self::V; 2] {
+        [[a[0], b[0], a[1], b[1]], [a[2], b[2], a[3], b[3]]]
     }
 
     #[inline(always)]
@@ -200,6 +238,12 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn span(first: usize, end: usize) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe { _mm256_andnot_si256(Self::part(first), Self::part(end)) }
+    }
+
+    #[inline(always)]
     unsafe fn load_part(from: *const f32, part: __m256i) -> __m256 {
         // SAFETY: the caller's.
         unsafe { _mm256_maskload_ps(from, part) }
@@ -227,6 +271,24 @@ impl Simd for Avx2 {
     unsafe fn mul(a: __m256, b: __m256) -> __m256 {
         // SAFETY: the caller's.
         unsafe { _mm256_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn dealt(a: __m256, b: __m256) -> [__m256; 2] {
+        // SAFETY: the caller's.
+        unsafe {
+            let (low, high) = (_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b));
+            [_mm256_shuffle_ps::<0x88>(low, high), _mm256_shuffle_ps::<0xDD>(low, high)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn mixed(a: __m256, b: __m256) -> [__m256; 2] {
+        // SAFETY: the caller's.
+        unsafe {
+            let (low, high) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            [_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high)]
+        }
     }
 
     #[inline(always)]
@@ -315,6 +377,11 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn span(first: usize, end: usize) -> __mmask16 {
+        (((1_u32 << end) - 1) & !((1_u32 << first) - 1)) as __mmask16
+    }
+
+    #[inline(always)]
     unsafe fn load_part(from: *const f32, part: __mmask16) -> __m512 {
         // SAFETY: the caller's.
         unsafe { _mm512_maskz_loadu_ps(part, from) }
@@ -342,6 +409,26 @@ impl Simd for Avx512 {
     unsafe fn mul(a: __m512, b: __m512) -> __m512 {
         // SAFETY: the caller's.
         unsafe { _mm512_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn dealt(a: __m512, b: __m512) -> [__m512; 2] {
+        // SAFETY: the caller's.
+        unsafe {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            [_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn mixed(a: __m512, b: __m512) -> [__m512; 2] {
+        // SAFETY: the caller's.
+        unsafe {
+            let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            [_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)]
+        }
     }
 
     #[inline(always)]

@@ -27,6 +27,12 @@ SIZES = [
     ((3, 9, 1), 2, (6, 7, 8), (3, 2, 3), (2, 1, 1), (1, 0, 2), (1, 2, 1)),
     ((64, 72, 1), 3, (6, 6), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((2, 3, 1), 1, (1, 5), (1, 5), (1, 2), (0, 0), (1, 1)),
+    ((5, 5, 5), 3, (7, 7), (3, 3), (1, 1), (1, 1), (1, 1)),
+    ((6, 6, 6), 2, (14, 14), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((3, 3, 3), 2, (9, 67), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((4, 4, 4), 2, (1, 33), (3, 3), (1, 1), (1, 1), (1, 1)),
+    ((4, 4, 4), 2, (34, 1), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((4, 4, 4), 1, (2, 2), (3, 3), (2, 2), (1, 1), (1, 1)),
 ]
 
 
@@ -73,14 +79,14 @@ def test_against_float64(sizes, transposed):
 
 @pytest.mark.parametrize("width", ["256", "128"])
 def test_narrow_vectors(width):
-    code = "import test_conv_kernels as t\nfor s in t.SIZES[:13]: t.test_against_float64(s, False)"
+    code = "import test_conv_kernels as t\nfor s in t.SIZES: t.test_against_float64(s, False)"
     path = os.pathsep.join([os.path.dirname(__file__), os.path.dirname(os.path.dirname(__file__)), *sys.path])
     environment = {**os.environ, "PYBURN_VECTORS": width, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[9], SIZES[12]])
+@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[9], SIZES[12], SIZES[15]])
 def test_any_number_of_threads(sizes):
     arrays, options = operands(sizes)
     threads = pyburn.get_num_threads()
@@ -95,7 +101,7 @@ def test_any_number_of_threads(sizes):
         assert all(np.array_equal(first, other) for first, other in zip(results[0], others, strict=True))
 
 
-@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8]])
+@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15]])
 def test_special_numbers_stay_where_they_are(sizes):
     (x, w, _, g), options = operands(sizes)
     places = {(-1, 0, 3, 4): np.nan, (0, -1, 4, 4): np.inf}
