@@ -55,6 +55,16 @@ def test_the_best_is_found_again(tmp_path):
     assert state["finished"] == best
 
 
+def test_a_run_without_a_config_says_what_it_was_told(tmp_path):
+    made = runs.learner(tmp_path, metrics=["accuracy"], clip_norm=1.0, seed=7)
+    runs.fit(made, 2)
+    settings = json.loads((tmp_path / "config.json").read_text())
+    assert settings["model"] == type(made.model).__name__
+    assert settings["groups"][0]["lr"] == made.optimizer.param_groups[0]["lr"]
+    assert (settings["epochs"], settings["clip_norm"], settings["seed"], settings["device"]) == (2, 1.0, 7, "cpu")
+    assert settings["metrics"] == ["loss", "accuracy"]
+
+
 def test_a_run_leaves_its_files(tmp_path):
     class Settings(train.Config):
         width: int = 16

@@ -63,6 +63,9 @@ class RunFolder(Callback):
         self.path.mkdir(parents=True, exist_ok=True)
         if learner.config is not None:
             learner.config.save(self.path / "config.json")
+        else:
+            with replacing(self.path / "config.json", durable=False) as file:
+                file.write((json.dumps(_settings(learner), indent=2) + "\n").encode())
         lines = self.path / "metrics.jsonl"
         if self._offset is not None and lines.exists():
             # What came after the checkpoint comes again.
@@ -131,6 +134,33 @@ class RunFolder(Callback):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Takes back what `state_dict` gave."""
         self._offset = state.get("offset")
+
+
+def _settings(learner: Learner) -> dict[str, Any]:
+    """What a Learner without a `Config` was told, for the reader of the folder."""
+    groups = [
+        {name: _plain(value) for name, value in group.items() if name != "params"}
+        for group in learner.optimizer.param_groups
+    ]
+    gradients, scheduler = learner.gradients, learner.schedule.scheduler
+    return {
+        "model": type(learner.model).__name__,
+        "parameters": sum(weight.numel() for weight in learner.model.parameters()),
+        "loss": None if learner.loss is None else getattr(learner.loss, "__name__", type(learner.loss).__name__),
+        "optimizer": type(learner.optimizer).__name__,
+        "groups": groups,
+        "lr_scheduler": None if scheduler is None else type(scheduler).__name__,
+        "epochs": learner.last_epoch,
+        "metrics": [each.name for each in learner.metrics],
+        "device": str(learner.device),
+        "seed": learner.seed,
+        "accumulate": gradients.accumulate,
+        "clip_norm": gradients.clip_norm,
+        "clip_value": gradients.clip_value,
+        "precision": None if gradients.dtype is None else str(gradients.dtype).rpartition(".")[2],
+        "recompute": list(learner.recompute),
+        "monitor": learner.monitor,
+    }
 
 
 def _plain(value: Any) -> Any:
