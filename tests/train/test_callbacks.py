@@ -137,3 +137,19 @@ def test_event_files_hold_the_numbers(tmp_path):
     assert data.count(b"valid/loss") == 2
     for line in history:
         assert struct.pack("<f", line["valid_loss"]) in data
+
+
+def test_lines_of_batches_are_there_when_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(train.folder, "ROWS", 3)
+    made = runs.learner(tmp_path)
+    counts = []
+
+    def look(learner):
+        learner.folder.flush()
+        counts.append((learner.step, (tmp_path / "metrics.jsonl").read_text().count('"batch"')))
+
+    made.on("before_epoch", look)
+    made.on("after_train", look)
+    runs.fit(made, 2)
+    assert [lines for _, lines in counts] == [steps for steps, _ in counts]
+    assert counts[-1][1] > 3

@@ -250,3 +250,26 @@ def test_statistics_wait_on_the_gpu():
     agree(accuracy.compute(), sklearn.metrics.accuracy_score(target, scores.argmax(1)))
     matrix.update(ours(scores, "wgpu"), ours(target, "wgpu"))
     agree(matrix.compute(), sklearn.metrics.confusion_matrix(target, scores.argmax(1), labels=range(6)))
+
+
+def test_batches_that_are_counted_at_once_are_checked_together():
+    accuracy = metrics.Accuracy()
+    scores, target = pyburn.eye(3), pyburn.tensor([0, 1, 2])
+    accuracy.update(scores, target)
+    accuracy.update(scores, pyburn.tensor([0, 1, 7]))
+    assert accuracy._unchecked
+    with pytest.raises(ValueError, match=r"accuracy: 1 labels are no class; expected 0 to 2"):
+        accuracy.compute()
+    accuracy.reset()
+    accuracy.update(scores, target)  # the form of the batches is known from before
+    accuracy.update(scores, pyburn.tensor([0, 0, 0]))
+    assert accuracy.state_dict() == {"task": "multiclass", "tp": 4, "fp": 2, "fn": 2, "tn": 0} | {
+        "bad_targets": 0,
+        "bad_outputs": 0,
+    }
+    assert accuracy.compute() == pytest.approx(4 / 6)
+    accuracy.reset()
+    many = pyburn.zeros(5000, dtype=pyburn.int64)
+    accuracy.update(pyburn.eye(3)[many], many)
+    with pytest.raises(ValueError, match=r"5000 labels are no class"):
+        accuracy.update(pyburn.eye(3)[many], many - 1)

@@ -42,6 +42,10 @@ class Pickler:
         return b"".join(self.parts)
 
     def _write(self, value: Any, path: str) -> None:
+        writer = _ATOMS.get(type(value))  # which are never remembered by their ids
+        if writer is not None:
+            writer(self, value, path)
+            return
         if self._remembered(("id", id(value))):
             return
         writer = _WRITERS.get(type(value))
@@ -85,7 +89,10 @@ class Pickler:
         if len(values) > 3:
             self.parts.append(b"(")
         for number, item in enumerate(values):
-            self._write(item, f"{path}[{number}]")
+            if type(item) is int:
+                _write_int(self, item, path)
+            else:
+                self._write(item, f"{path}[{number}]")
         self.parts.append((b")", b"\x85", b"\x86", b"\x87")[len(values)] if len(values) <= 3 else b"t")
 
     def _call(self, module: str, name: str, arguments: tuple[Any, ...], path: str) -> None:
@@ -155,7 +162,11 @@ def _write_items(self: Pickler, value: dict[Any, Any], path: str) -> None:
         self.parts.append(b"(")
         for key, item in value.items():
             self._write(key, f"{path} key")
-            self._write(item, f"{path}[{key!r}]" if isinstance(key, str | int) else f"{path}[...]")
+            writer = _ATOMS.get(type(item))
+            if writer is not None and type(item) is not int:  # which can be written wherever they stand
+                writer(self, item, "")
+            else:
+                self._write(item, f"{path}[{key!r}]" if isinstance(key, str | int) else f"{path}[...]")
         self.parts.append(b"u")
 
 
@@ -217,8 +228,9 @@ def _write_values(self: Pickler, value: Tensor, path: str) -> None:
     _write_text(self, "storage", path)
     self._global("torch" if typed else "torch.storage", STORAGES.get(value.dtype, "UntypedStorage"))
     # The place is always the CPU, which torch knows too; `map_location` puts the tensors elsewhere.
-    for part in (str(number), "cpu", size if typed else size * value.element_size()):
-        self._write(part, path)
+    _write_text(self, str(number), path)
+    _write_text(self, "cpu", path)
+    _write_int(self, size if typed else size * value.element_size(), path)
     self.parts.append(b"tQ")
     _write_int(self, value.storage_offset(), path)
     self._tuple(tuple(value.shape), path)
@@ -306,13 +318,15 @@ def _write_bytes(self: Pickler, value: bytes, path: str) -> None:
     self._call("_codecs", "encode", (value.decode("latin1"), "latin1"), path)
 
 
-_WRITERS: dict[type, Callable[[Pickler, Any, str], None]] = {
+_ATOMS: dict[type, Callable[[Pickler, Any, str], None]] = {
     type(None): lambda self, value, path: self.parts.append(b"N"),
     bool: lambda self, value, path: self.parts.append(b"\x88" if value else b"\x89"),
     int: _write_int,
     float: lambda self, value, path: self.parts.append(b"G" + struct.pack(">d", value)),
-    complex: lambda self, value, path: self._call("__builtin__", "complex", (value.real, value.imag), path),
     str: _write_text,
+}
+_WRITERS: dict[type, Callable[[Pickler, Any, str], None]] = {
+    complex: lambda self, value, path: self._call("__builtin__", "complex", (value.real, value.imag), path),
     bytes: _write_bytes,
     bytearray: lambda self, value, path: self._call("__builtin__", "bytearray", (bytes(value),), path),
     tuple: _write_tuple,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Any
 
 from pyburn._core import Tensor
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pyburn.train.learner import Learner
 
 __all__ = ["EMA", "EarlyStopping", "TensorBoard"]
+
+POINTS, SECONDS = 100, 30  # of batches that TensorBoard's file gets together: so many, or of so long a time
 
 
 class EarlyStopping(Callback):
@@ -139,30 +142,41 @@ class TensorBoard(Callback):
     def __init__(self, every: int = 10) -> None:
         self.every = every
         self._writer: SummaryWriter | None = None
+        self._points: list[tuple[float, int, float]] = []  # of batches, which are written together
 
     def before_fit(self, learner: Learner) -> None:
         """Nothing; the file is open."""
+        self._points = []
         if learner.folder is not None:
             # What a resumed run writes again takes the place of what came after the checkpoint.
-            self._writer = SummaryWriter(
-                str(learner.folder.path), purge_step=learner.step + 1 if learner.step else None
-            )
+            first = learner.step + 1 if learner.step else None
+            self._writer = SummaryWriter(str(learner.folder.path), purge_step=first, max_queue=POINTS)
             if learner.config is not None:
                 lines = "\n".join(f"    {line}" for line in str(learner.config).splitlines())
                 self._writer.add_text("config", lines, learner.step)
 
     def after_batch(self, learner: Learner) -> None:
-        """Nothing; the batch is written."""
+        """Nothing; the batch is written, together with some that follow."""
         batch = learner.batch
         if self._writer is None or batch is None or batch.value is None or not learner.training:
             return
         if learner.batches_done % self.every == 0:
-            self._writer.add_scalar("batch/loss", batch.value, learner.step)
+            self._points.append((batch.value, learner.step, time.time()))
+            if len(self._points) >= POINTS or self._points[-1][2] - self._points[0][2] > SECONDS:
+                self._write_points(self._writer)
+                self._writer.flush()
+
+    def _write_points(self, writer: SummaryWriter) -> None:
+        """Nothing; the batches so far are in the file."""
+        for value, step, moment in self._points:
+            writer.add_scalar("batch/loss", value, step, moment)
+        self._points.clear()
 
     def after_epoch(self, learner: Learner) -> None:
         """Nothing; the epoch is written."""
         if self._writer is None:
             return
+        self._write_points(self._writer)
         for name, value in learner.history[-1].items():
             if is_number(value) and name not in ("epoch", "step"):
                 self._writer.add_scalar(name.replace("_", "/", 1), float(value), learner.step)
@@ -171,5 +185,6 @@ class TensorBoard(Callback):
     def after_fit(self, learner: Learner) -> None:
         """Nothing; the file is closed."""
         if self._writer is not None:
+            self._write_points(self._writer)
             self._writer.close()
             self._writer = None

@@ -194,7 +194,7 @@ class Checkpoints(Callback):
         self.records = [each for each in self.records if each.file in stays]
         # Not waited for: should a loss of power spoil it, the checkpoints themselves tell what stood in it.
         with replacing(self.folder / INDEX, durable=False) as file:
-            file.write(json.dumps([vars(each) for each in self.records], indent=1).encode())
+            file.write(json.dumps([vars(each) for each in self.records]).encode())
         for record in gone:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.folder / record.file)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyburn import nn, serialization
-from pyburn._core import Tensor
+from pyburn._core import Tensor, _set_grad_enabled, is_grad_enabled
 from pyburn.autograd import no_grad
 from pyburn.ops import manual_seed
 from pyburn.optim import Optimizer
@@ -399,18 +399,9 @@ class Learner:
         self.data = batches.move(data, self.device)
         self.events.fire("before_batch", self)
         inputs, target = batches.split(self.data)
-        batch = Batch(
-            input=inputs,
-            target=target,
-            output=None,
-            loss=None,
-            size=batches.size_of(inputs),
-            learning_rate=self.learning_rate,
-            seconds=began,
-            index=number,
-            epoch=self.epoch,
-            training=self.training,
-        )
+        size = batches.size_of(inputs)
+        rate = self.optimizer.param_groups[0]["lr"]
+        batch = Batch(inputs, target, None, None, size, float(rate), began, number, self.epoch, self.training)
         self.batch = batch
         if self.gradients.dtype is None:
             self._compute(batch)
@@ -457,9 +448,13 @@ class Learner:
     def _seen(self, batch: Batch) -> None:
         """Nothing; metrics and callbacks know the batch."""
         batch.seconds = time.perf_counter() - batch.seconds
-        with no_grad():
+        recording = is_grad_enabled()
+        _set_grad_enabled(False)
+        try:
             for tracker in self.trackers[self.split]:
                 tracker.observe(batch)
+        finally:
+            _set_grad_enabled(recording)
         self.events.fire("after_batch", self)
 
     def _stop_if_asked(self) -> None:

@@ -12,7 +12,7 @@ from pyburn.nn import functional as F
 from pyburn.ops import arange, bincount, full_like, ones_like, sigmoid, softmax, where, zeros
 from pyburn.train.metrics.base import to_tensor
 
-__all__ = ["LabelReader", "Labels", "Task", "count"]
+__all__ = ["LabelReader", "Labels", "Task", "count", "outside"]
 
 Task = Literal["binary", "multiclass", "multilabel"]
 
@@ -206,7 +206,7 @@ class LabelReader:
         bad_outputs: Tensor | int = 0
         if output.is_floating_point():
             chances = sigmoid(output) if self.from_logits else output
-            bad_outputs = _outside(chances, 0, 1)
+            bad_outputs = outside(chances, 0, 1)
             prediction = chances > self.threshold
         else:
             prediction = output != 0
@@ -220,7 +220,7 @@ class LabelReader:
     def _legal_of(self, target: Tensor, largest: int | None) -> tuple[Tensor | None, Tensor | int]:
         """Which targets count, None for all of them, and how many are no class."""
         if self.ignore_index is None:
-            bad = _outside(target, 0, largest)
+            bad = outside(target, 0, largest)
             if isinstance(bad, int):
                 return None, bad
         legal = target >= 0 if largest is None else (target >= 0) & (target <= largest)
@@ -248,7 +248,7 @@ def takes_logits(loss: Any) -> bool | None:
     return None
 
 
-def _outside(values: Tensor, smallest: int, largest: int | None) -> Tensor | int:
+def outside(values: Tensor, smallest: int, largest: int | None) -> Tensor | int:
     """How many values are NaN or not in a range; a look at the extremes says 0 where that costs no waiting."""
     if values.dtype == bool_ or not values.numel():
         return 0
