@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::team;
+
 /// Elements below which starting threads costs more than it saves.
 pub const PARALLEL_ABOVE: usize = 1 << 16;
 
@@ -95,35 +97,51 @@ pub fn walk<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [u
 /// Parts that each thread takes, so that none waits long for another.
 const PARTS: usize = 8;
 
+/// Where one thread's parts begin and end; a cache line of its own.
+#[repr(align(64))]
+struct Share {
+    next: AtomicUsize,
+    end: usize,
+}
+
 /// Runs `task` for every number below `count` on several threads, at least `least` numbers at a time. One function for
 /// all kernels: rayon's machinery compiled into each of them would make the crate slow to build.
 ///
 /// The calling thread works too: handing all work to the pool would take as long as an op on thousands of elements.
+/// A thread begins with the same numbers each time, so that it finds in its cache what the op before left there; then
+/// it takes from the others' what is left.
 pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
     if rayon::current_thread_index().is_some() {
         return (0..count).into_par_iter().with_min_len(least).for_each(task);
     }
     let threads = rayon::current_num_threads();
     let size = count.div_ceil(threads * PARTS).max(least).max(1);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let first = next.fetch_add(size, Ordering::Relaxed);
-            if first >= count {
-                return;
+    let parts = count.div_ceil(size);
+    let threads = parts.min(threads);
+    if threads <= 1 {
+        return (0..count).for_each(task);
+    }
+    let shares: SmallVec<[Share; 4]> = (0..threads)
+        .map(|number| Share { next: AtomicUsize::new(number * parts / threads), end: (number + 1) * parts / threads })
+        .collect();
+    let work = |first: usize| {
+        for share in (first..first + threads).filter_map(|number| shares.get(number % threads)) {
+            loop {
+                let part = share.next.fetch_add(1, Ordering::Relaxed);
+                if part >= share.end {
+                    break;
+                }
+                (part * size..count.min((part + 1) * size)).for_each(task);
             }
-            (first..count.min(first + size)).for_each(task);
         }
     };
-    let helpers = count.div_ceil(size).min(threads).saturating_sub(1);
-    if helpers == 0 {
-        return work();
+    if team::run(threads - 1, &work) {
+        return;
     }
+    let work = &work;
     rayon::in_place_scope(|scope| {
-        for _ in 0..helpers {
-            scope.spawn(|_| work());
-        }
-        work();
+        (1..threads).for_each(|number| scope.spawn(move |_| work(number)));
+        work(0);
     });
 }
 

@@ -54,6 +54,7 @@ pub mod steps;
 #[cfg(target_arch = "x86_64")]
 mod tables;
 pub mod taps;
+mod team;
 pub mod tiles;
 pub mod types;
 pub mod unary;
