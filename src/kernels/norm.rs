@@ -90,6 +90,12 @@ fn moments<T: Real>(x: &[T]) -> (T, T) {
     (mean, sum(x, |x| (x - mean) * (x - mean)) / count)
 }
 
+/// As `moments`; where rows are not centred the mean is taken to be zero.
+#[inline(always)]
+fn row_moments<T: Real>(x: &[T], centred: bool) -> (T, T) {
+    if centred { moments(x) } else { (T::of(0.0), sum(x, |x| x * x) / T::of(x.len() as f64)) }
+}
+
 fn spread(count: usize, each: usize, task: &(dyn Fn(usize) + Sync)) {
     if count * each < PARALLEL_ABOVE {
         (0..count).for_each(task);
@@ -105,6 +111,8 @@ pub struct Rows<'a, T> {
     pub weight: Option<&'a [T]>,
     pub bias: Option<&'a [T]>,
     pub epsilon: f64,
+    /// Whether the mean is subtracted: rms_norm divides only.
+    pub centred: bool,
 }
 
 struct RowForward<'a, T> {
@@ -113,13 +121,14 @@ struct RowForward<'a, T> {
     weight: Option<&'a [T]>,
     bias: Option<&'a [T]>,
     epsilon: T,
+    centred: bool,
     found: &'a mut [T; 2],
 }
 
 impl<T: Real> Task for RowForward<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (mean, variance) = moments(self.x);
+        let (mean, variance) = row_moments(self.x, self.centred);
         *self.found = [mean, variance];
         let inverse = T::of(1.0) / (variance + self.epsilon).root();
         let normal = |x: T| (x - mean) * inverse;
@@ -154,7 +163,7 @@ fn row_forward<T: Real>(row: RowForward<'_, T>) {
         let (x, out, length) = (row.x.as_ptr().cast::<f32>(), row.out.as_mut_ptr().cast::<f32>(), row.x.len());
         // SAFETY: `T` is float32, the processor has AVX-512, and parameters are as long as the row.
         unsafe {
-            let [mean, variance] = wide_rows::moments(x, length);
+            let [mean, variance] = wide_rows::moments(x, length, row.centred);
             *row.found = [mean, variance].map(|value| T::of(f64::from(value)));
             let columns = |values: Option<&[T]>| values.map(|values| values.as_ptr().cast::<f32>());
             let inverse = 1.0 / (variance + row.epsilon.single()).sqrt();
@@ -182,6 +191,7 @@ pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Out<T>, mean: Out<T
             weight: rows.weight,
             bias: rows.bias,
             epsilon: T::of(rows.epsilon),
+            centred: rows.centred,
             found: &mut found,
         });
         // SAFETY: as above.
@@ -198,6 +208,7 @@ struct RowBackward<'a, T> {
     weight: Option<&'a [T]>,
     mean: T,
     inverse: T,
+    centred: bool,
     dx: Option<&'a mut [T]>,
     scratch: &'a mut [T],
     dweight: &'a mut [T],
@@ -225,7 +236,8 @@ impl<T: Real> Task for RowBackward<'_, T> {
         };
         let count = T::of(self.x.len() as f64);
         let (plain, along) = sums(grad, self.x, |grad, x| (grad, grad * ((x - mean) * inverse)));
-        let (plain, along) = (plain / count, along / count);
+        let plain = if self.centred { plain / count } else { T::of(0.0) };
+        let along = along / count;
         for ((slot, &x), &grad) in dx.iter_mut().zip(self.x).zip(grad) {
             *slot = (grad - plain - (x - mean) * inverse * along) * inverse;
         }
@@ -263,6 +275,7 @@ pub unsafe fn rows_backward<T: Real>(rows: &Rows<'_, T>, asked: &RowGrads<'_, T>
                 weight: rows.weight,
                 mean: asked.mean[row],
                 inverse: T::of(1.0) / (asked.variance[row] + T::of(rows.epsilon)).root(),
+                centred: rows.centred,
                 // SAFETY: rows are apart, and inside by the caller's promise.
                 dx: asked.dx.as_ref().map(|dx| unsafe { dx.part(row * size, size) }),
                 scratch: &mut scratch,
@@ -346,7 +359,7 @@ fn slab_moments<T: Real>(x: &[T], found: &mut [T]) {
     #[cfg(target_arch = "x86_64")]
     if is_wide::<T>() {
         // SAFETY: `T` is float32, and the processor has AVX-512.
-        let values = unsafe { wide_rows::moments(x.as_ptr().cast(), x.len()) };
+        let values = unsafe { wide_rows::moments(x.as_ptr().cast(), x.len(), true) };
         found.iter_mut().zip(values).for_each(|(slot, value)| *slot = T::of(f64::from(value)));
         return;
     }

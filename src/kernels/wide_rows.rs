@@ -215,17 +215,18 @@ pub unsafe fn softmax_back(grad: *const f32, y: *const f32, to: *mut f32, length
     }
 }
 
-/// The mean, and the mean square of the distance from it.
+/// The mean, or zero where the row is not centred, and the mean square of the distance from it.
 ///
 /// # Safety
 /// `x` is valid for `length` elements; the processor has these instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub unsafe fn moments(x: *const f32, length: usize) -> [f32; 2] {
+pub unsafe fn moments(x: *const f32, length: usize, centred: bool) -> [f32; 2] {
     let (count, zero) = (length as f32, _mm512_setzero_ps());
     // SAFETY: the caller's.
     unsafe {
         let step = |total, at, mask| sum(total, load(x, at, mask));
-        let mean = _mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))) / count;
+        let total = || _mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b)));
+        let mean = if centred { total() / count } else { 0.0 };
         let middle = _mm512_set1_ps(mean);
         let step = |total, at, mask| {
             let apart = _mm512_maskz_sub_ps(mask, load(x, at, mask), middle);

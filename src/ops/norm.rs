@@ -1,4 +1,4 @@
-//! Layer, group and batch normalization: one node each, with kernels both ways on the CPU.
+//! Layer, RMS, group and batch normalization: one node each, with kernels both ways on the CPU.
 
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -24,6 +24,8 @@ use crate::tensor::class::PyTensor;
 enum Over {
     /// Each row, with parameters for each column.
     Layer,
+    /// Each row, by its root mean square.
+    Rms,
     /// Channels of one sample in groups.
     Group,
     /// Each channel of all samples.
@@ -44,7 +46,7 @@ impl Plan {
     /// The dimensions of the four that a mean is taken over.
     fn dims(&self) -> &'static [usize] {
         match self.over {
-            Over::Layer => &[3],
+            Over::Layer | Over::Rms => &[3],
             Over::Group => &[2, 3],
             Over::Batch => &[0, 2, 3],
         }
@@ -54,7 +56,7 @@ impl Plan {
     fn parameters(&self) -> ([usize; 4], &'static [usize]) {
         let [_, groups, channels, size] = self.sizes;
         match self.over {
-            Over::Layer => ([1, 1, 1, size], &[0, 1, 2]),
+            Over::Layer | Over::Rms => ([1, 1, 1, size], &[0, 1, 2]),
             _ => ([1, groups, channels, 1], &[0, 3]),
         }
     }
@@ -67,9 +69,15 @@ impl Plan {
         }
     }
 
+    fn has_rows(&self) -> bool {
+        matches!(self.over, Over::Layer | Over::Rms)
+    }
+
     fn node(&self) -> &'static str {
         match self.over {
             Over::Layer => "NativeLayerNormBackward0",
+            // In torch it is made of smaller ones, of which a product is the last.
+            Over::Rms => "MulBackward0",
             Over::Group => "NativeGroupNormBackward0",
             Over::Batch => "NativeBatchNormBackward0",
         }
@@ -100,6 +108,7 @@ impl Held {
                 weight: self.weight.as_ref().map(|weight| weight.slice()),
                 bias: self.bias.as_ref().map(|bias| bias.slice()),
                 epsilon: plan.epsilon,
+                centred: plan.over != Over::Rms,
             }
         }
     }
@@ -139,7 +148,7 @@ where
     let (out, pointer) = Tensor::uninit_with_pointer(&held.x.geometry.shape, dtype)?;
     let target = Out(pointer.cast::<T>());
     let work = out.numel();
-    if plan.over == Over::Layer {
+    if plan.has_rows() {
         let count = plan.sizes[0];
         let (mean, mean_at) = Tensor::uninit_with_pointer(&[count], dtype)?;
         let (variance, variance_at) = Tensor::uninit_with_pointer(&[count], dtype)?;
@@ -190,7 +199,7 @@ where
         // SAFETY: the result is fresh, `plan` describes `x`, and all tensors hold `T` in row-major order.
         unsafe {
             let (grad, mean, variance) = (grad.slice::<T>(), mean.slice::<T>(), variance.slice::<T>());
-            if plan.over == Over::Layer {
+            if plan.has_rows() {
                 return rows_backward(&held.rows::<T>(plan), &RowGrads { grad, mean, variance, dx: target });
             }
             let asked = ChannelGrads { grad, mean, variance, fixed: plan.fixed, dx: target };
@@ -210,12 +219,13 @@ fn recorded(
     stats: [&Tensor; 2],
 ) -> Result<[Tensor; 3]> {
     let (dims, (shape, spread)) = (plan.dims(), plan.parameters());
+    let centred = plan.over != Over::Rms;
     let (whole, grad) = (movement::reshape(x, &plan.sizes)?, movement::reshape(grad, &plan.sizes)?);
     let (apart, variance) = if plan.fixed {
         let [mean, variance] = stats.map(|value| movement::reshape(value, &plan.statistics()));
         (sub(&whole, &mean?)?, variance?)
     } else {
-        let apart = sub(&whole, &reduce::mean(&whole, dims, true)?)?;
+        let apart = if centred { sub(&whole, &reduce::mean(&whole, dims, true)?)? } else { whole };
         let variance = reduce::mean(&unary::square(&apart)?, dims, true)?;
         (apart, variance)
     };
@@ -229,7 +239,8 @@ fn recorded(
         mul(&scaled, &inverse)?
     } else {
         let along = mul(&normal, &reduce::mean(&mul(&scaled, &normal)?, dims, true)?)?;
-        mul(&inverse, &sub(&sub(&scaled, &reduce::mean(&scaled, dims, true)?)?, &along)?)?
+        let direct = if centred { sub(&scaled, &reduce::mean(&scaled, dims, true)?)? } else { scaled };
+        mul(&inverse, &sub(&direct, &along)?)?
     };
     let dweight = reduce::sum(&mul(&grad, &normal)?, spread, false)?;
     Ok([movement::reshape(&dx, &x.shape())?, dweight, reduce::sum(&grad, spread, false)?])
@@ -276,6 +287,7 @@ impl PyTensor {
     ) -> Result<(Tensor, Tensor, Tensor)> {
         let over = match over {
             "layer" => Over::Layer,
+            "rms" => Over::Rms,
             "group" => Over::Group,
             _ => Over::Batch,
         };
@@ -291,26 +303,51 @@ impl PyTensor {
         eps: f64,
     ) -> Result<Option<Tensor>> {
         let x = &self.tensor;
-        let shape = x.shape();
-        let sizes: Option<Vec<usize>> = normalized_shape.into_iter().map(|size| usize::try_from(size).ok()).collect();
-        let Some(normalized_shape) = sizes else { return Ok(None) };
-        let tail = shape.len().checked_sub(normalized_shape.len()).and_then(|lead| shape.get(lead..));
-        let size: usize = normalized_shape.iter().product();
-        let plain = |tensor: &Tensor| tensor.device().is_cpu() && tensor.is_contiguous();
-        let fits = matches!(x.dtype(), DType::F32 | DType::F64)
-            && plain(x)
-            && x.numel() > 0
-            && !normalized_shape.is_empty()
-            && tail == Some(normalized_shape.as_slice())
-            && [&weight, &bias].into_iter().flatten().all(|tensor| {
-                plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == normalized_shape.as_slice()
-            });
-        if !fits {
+        let Some(plan) = row_plan(x, Over::Layer, normalized_shape, [weight.as_ref(), bias.as_ref()], eps) else {
             return Ok(None);
-        }
-        let plan = Plan { over: Over::Layer, sizes: [x.numel() / size, 1, 1, size], epsilon: eps, fixed: false };
+        };
         normalized(x, plan, weight, bias, None).map(|(out, _, _)| Some(out))
     }
+
+    /// As `_layer_norm`, for `rms_norm`; without `eps` the dtype's smallest step is taken.
+    fn _rms_norm(
+        &self,
+        normalized_shape: Vec<i64>,
+        weight: Option<Tensor>,
+        eps: Option<f64>,
+    ) -> Result<Option<Tensor>> {
+        let x = &self.tensor;
+        let step = if x.dtype() == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+        let Some(plan) = row_plan(x, Over::Rms, normalized_shape, [weight.as_ref(), None], eps.unwrap_or(step)) else {
+            return Ok(None);
+        };
+        normalized(x, plan, weight, None, None).map(|(out, _, _)| Some(out))
+    }
+}
+
+/// How rows of the last dimensions are normalized, where kernels can do it.
+fn row_plan(
+    x: &Tensor,
+    over: Over,
+    normalized_shape: Vec<i64>,
+    parameters: [Option<&Tensor>; 2],
+    epsilon: f64,
+) -> Option<Plan> {
+    let shape = x.shape();
+    let normalized_shape: Vec<usize> =
+        normalized_shape.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<_>>()?;
+    let tail = shape.len().checked_sub(normalized_shape.len()).and_then(|lead| shape.get(lead..));
+    let size: usize = normalized_shape.iter().product();
+    let plain = |tensor: &Tensor| tensor.device().is_cpu() && tensor.is_contiguous();
+    let fits = matches!(x.dtype(), DType::F32 | DType::F64)
+        && plain(x)
+        && x.numel() > 0
+        && !normalized_shape.is_empty()
+        && tail == Some(normalized_shape.as_slice())
+        && parameters.into_iter().flatten().all(|tensor| {
+            plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == normalized_shape.as_slice()
+        });
+    fits.then(|| Plan { over, sizes: [x.numel() / size, 1, 1, size], epsilon, fixed: false })
 }
 
 #[pymethods]
@@ -383,7 +420,7 @@ fn check(plan: Plan, x: &Tensor, parameters: [Option<&Tensor>; 2], given: Option
     let alike = |tensor: &Tensor, numel: usize| tensor.dtype() == x.dtype() && tensor.numel() == numel;
     let fits = numel == Some(x.numel())
         && matches!(x.dtype(), DType::F32 | DType::F64)
-        && (plan.over != Over::Layer || plan.sizes[1] * plan.sizes[2] == 1)
+        && (!plan.has_rows() || plan.sizes[1] * plan.sizes[2] == 1)
         && (plan.over != Over::Batch || plan.sizes[2] == 1)
         && (plan.over == Over::Batch || given.is_none())
         && parameters.into_iter().flatten().all(|tensor| alike(tensor, count))

@@ -303,6 +303,9 @@ def rms_norm(
         >>> nn.rms_norm(pyburn.tensor([3.0, 3.0]), (2,))
         tensor([1., 1.])
     """
+    found = input._rms_norm(normalized_shape, weight, eps)
+    if found is not None:
+        return found
     dims = _last_dims("rms_norm", input, normalized_shape)
     _check("rms_norm", "weight", weight, normalized_shape)
     x = _wide(input).contiguous()
