@@ -104,6 +104,15 @@ struct Share {
     end: usize,
 }
 
+/// Lets other threads see what was written past the caches.
+fn settle() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has it.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 /// Runs `task` for every number below `count` on several threads, at least `least` numbers at a time. One function for
 /// all kernels: rayon's machinery compiled into each of them would make the crate slow to build.
 ///
@@ -111,15 +120,19 @@ struct Share {
 /// A thread begins with the same numbers each time, so that it finds in its cache what the op before left there; then
 /// it takes from the others' what is left.
 pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
-    if rayon::current_thread_index().is_some() {
-        return (0..count).into_par_iter().with_min_len(least).for_each(task);
-    }
     let threads = rayon::current_num_threads();
     let size = count.div_ceil(threads * PARTS).max(least).max(1);
     let parts = count.div_ceil(size);
+    let run = |part: usize| {
+        (part * size..count.min((part + 1) * size)).for_each(task);
+        settle();
+    };
     let threads = parts.min(threads);
     if threads <= 1 {
-        return (0..count).for_each(task);
+        return (0..parts).for_each(run);
+    }
+    if rayon::current_thread_index().is_some() {
+        return (0..parts).into_par_iter().for_each(run);
     }
     let shares: SmallVec<[Share; 4]> = (0..threads)
         .map(|number| Share { next: AtomicUsize::new(number * parts / threads), end: (number + 1) * parts / threads })
@@ -131,7 +144,7 @@ pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
                 if part >= share.end {
                     break;
                 }
-                (part * size..count.min((part + 1) * size)).for_each(task);
+                run(part);
             }
         }
     };

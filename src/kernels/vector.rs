@@ -254,7 +254,7 @@ unsafe fn far_ones<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N]
     }
 }
 
-/// A long row of a large result, past the caches.
+/// A long row of a large result, past the caches: a part of `spread_over`, which makes it visible to other threads.
 ///
 /// # Safety
 /// As `run`, on a processor with AVX-512; `to` is aligned.
@@ -265,8 +265,6 @@ unsafe fn run_streamed<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32
         if sweep_wide::<N, true, L>(lanes, from, to, length) {
             far_ones(lanes, from, to, length);
         }
-        // Other threads see such stores only after a fence.
-        _mm_sfence();
     }
 }
 
@@ -320,7 +318,7 @@ unsafe fn row<const N: usize, L: Lanes<N>>(
 const LARGE: usize = 3 << 18;
 
 /// Elements of a row from which on the ends, which are written in part, do not matter.
-const LONG: usize = 4096;
+const LONG: usize = 512;
 
 fn is_large(numel: usize) -> bool {
     numel >= LARGE
