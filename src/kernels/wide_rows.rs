@@ -136,19 +136,28 @@ pub unsafe fn extreme<const MAX: bool>(from: *const f32, length: usize) -> f32 {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 pub unsafe fn column_totals(from: *const f32, step: usize, rows: usize, sums: &mut [f32]) {
     let (width, to) = (sums.len(), sums.as_mut_ptr());
-    let together = rows / 4 * 4;
+    // So many rows at once that the sums are read and written seldom.
+    const TOGETHER: usize = 16;
+    let whole = rows / TOGETHER * TOGETHER;
     // SAFETY: the caller's; masks keep the last columns inside.
     unsafe {
-        let column = |at: usize, first: usize, count: usize| {
-            let mask = self::first(width - at);
-            let add = |total, k| sum(total, last_load(from, (first + k) * step + at, mask, 4 * step));
-            let total = (0..count).fold(load(to, at, mask), add);
-            _mm512_mask_storeu_ps(to.add(at), mask, total);
+        let column = |at: usize, row: usize, count: usize, mask: __mmask16| {
+            let mut totals = [load(to, at, mask), _mm512_setzero_ps()];
+            for k in 0..count {
+                totals[k % 2] = sum(totals[k % 2], load(from, (row + k) * step + at, mask));
+            }
+            _mm512_mask_storeu_ps(to.add(at), mask, sum(totals[0], totals[1]));
         };
-        for row in (0..together).step_by(4) {
-            (0..width).step_by(16).for_each(|at| column(at, row, 4));
+        let full = width / 16 * 16;
+        for row in (0..whole).step_by(TOGETHER) {
+            (0..full).step_by(16).for_each(|at| column(at, row, TOGETHER, __mmask16::MAX));
+            if full < width {
+                column(full, row, TOGETHER, first(width - full));
+            }
         }
-        (0..width).step_by(16).for_each(|at| column(at, together, rows - together));
+        if whole < rows {
+            (0..width).step_by(16).for_each(|at| column(at, whole, rows - whole, first(width - at)));
+        }
     }
 }
 
