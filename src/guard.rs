@@ -163,6 +163,11 @@ pub fn get_num_threads() -> usize {
     pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())
 }
 
+/// Whether kernels may use rayon's global threads outside of `heavy`: nobody has set another number, none are gone.
+pub fn has_all_threads() -> bool {
+    !FORKED.load(Ordering::Relaxed) && POOL.try_read().is_some_and(|pool| pool.is_none())
+}
+
 /// Gives a forked child a pool of its own: the parent's threads do not exist there.
 #[pyfunction]
 fn _after_fork_in_child() -> PyResult<()> {

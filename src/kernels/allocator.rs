@@ -227,20 +227,17 @@ fn shelf(size: usize) -> (usize, usize) {
     (((power - 15) as usize) * 8 + (bytes - (1 << power)) / step - 1, bytes)
 }
 
-/// A block of at least `size` bytes, all zero if `cleared`; null where the system has no more.
-fn request(size: usize, cleared: bool) -> *mut u8 {
+/// A block of at least `size` bytes, null where the system has no more, and whether it is zero: where that is `wanted`,
+/// fresh memory is.
+fn request(size: usize, wanted: bool) -> (*mut u8, bool) {
     let (number, bytes) = shelf(size);
-    let kept = if cleared && size > CLEARED { None } else { CACHE.with(|cache| cache.take(number)).flatten() };
-    let block = match kept {
+    let kept = if wanted && size > CLEARED { None } else { CACHE.with(|cache| cache.take(number)).flatten() };
+    let (block, zero) = match kept {
         Some(block) => {
             REUSED.fetch_add(1, Relaxed);
-            if cleared {
-                // SAFETY: the block has at least `size` bytes.
-                unsafe { block.write_bytes(0, size) };
-            }
-            block
+            (block, false)
         }
-        None => fresh(bytes, cleared),
+        None => (fresh(bytes, wanted), wanted),
     };
     if !block.is_null() {
         count(size);
@@ -249,7 +246,20 @@ fn request(size: usize, cleared: bool) -> *mut u8 {
             MOST.fetch_max(held, Relaxed);
         }
     }
-    block
+    (block, zero)
+}
+
+/// Memory for a tensor of zeros, null where the system has no more, and whether it is zero already: kept memory is not,
+/// and its owner can clear it on several threads.
+///
+/// # Safety
+/// As `GlobalAlloc::alloc`.
+pub unsafe fn alloc_for_zeros(layout: Layout) -> (*mut u8, bool) {
+    match server(layout) {
+        Server::Shelves => request(layout.size(), true),
+        // SAFETY: the caller's.
+        _ => (unsafe { ALLOCATOR.alloc_zeroed(layout) }, true),
+    }
 }
 
 /// Memory from the system, for which kept memory makes room.
@@ -380,7 +390,7 @@ unsafe impl GlobalAlloc for Allocator {
                     count(layout.size());
                     System.alloc(layout)
                 }
-                Server::Shelves => request(layout.size(), false),
+                Server::Shelves => request(layout.size(), false).0,
             }
         }
     }
@@ -394,7 +404,13 @@ unsafe impl GlobalAlloc for Allocator {
                     count(layout.size());
                     System.alloc_zeroed(layout)
                 }
-                Server::Shelves => request(layout.size(), true),
+                Server::Shelves => {
+                    let (block, zero) = request(layout.size(), true);
+                    if !zero && !block.is_null() {
+                        block.write_bytes(0, layout.size());
+                    }
+                    block
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! CPU memory of tensors as kernels see it: `Memory` is a bare pointer for tasks that are given geometries, `Elements` a
 //! pointer with its geometry that keeps the storage alive.
 
+use super::iterate::spread_over;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::tensor::geometry::Geometry;
@@ -65,6 +66,25 @@ impl Memory {
         // SAFETY: as above.
         unsafe { self.0.cast::<T>().add(index).write_unaligned(value) }
     }
+}
+
+/// Bytes that one thread clears at a time.
+const CLEARED: usize = 1 << 18;
+
+/// Writes zeros, on several threads where they are free and there is enough to do.
+///
+/// # Safety
+/// The memory has so many bytes, and nobody else uses it.
+pub unsafe fn clear(pointer: *mut u8, length: usize, free: bool) {
+    let memory = Memory::over(pointer);
+    // SAFETY: the caller's; parts are apart.
+    let part = |start: usize, count: usize| unsafe { memory.at::<u8>(start).write_bytes(0, count) };
+    if !free || length < 4 * CLEARED {
+        return part(0, length);
+    }
+    spread_over(length.div_ceil(CLEARED), 1, &|number| {
+        part(number * CLEARED, CLEARED.min(length - number * CLEARED));
+    });
 }
 
 /// One tensor's elements; `at` is unchecked, so indices must come from `geometry`.

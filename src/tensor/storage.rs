@@ -1,6 +1,6 @@
 //! The memory under tensors: bytes on the CPU, a replaceable burn value on a GPU; aliases share one storage.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, dealloc};
 use std::mem::ManuallyDrop;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::device::Device;
 use crate::error::{self, Result};
-use crate::kernels::allocator;
+use crate::kernels::{allocator, memory};
 
 /// A storage with the version counter that detects writes to values saved for backward.
 #[derive(Clone)]
@@ -204,9 +204,13 @@ impl Zeroed {
     fn new(length: usize) -> Option<Self> {
         let layout = Layout::from_size_align(length.max(1), align_of::<u128>()).ok()?;
         // SAFETY: the layout has a size above zero.
-        let pointer = unsafe { alloc_zeroed(layout) };
+        let (pointer, zero) = unsafe { allocator::alloc_for_zeros(layout) };
         if pointer.is_null() {
             return None;
+        }
+        if !zero {
+            // SAFETY: the memory has so many bytes, and nobody else knows of it.
+            unsafe { memory::clear(pointer, layout.size(), crate::guard::has_all_threads()) };
         }
         if layout.size() < allocator::COUNTED {
             allocator::count(layout.size());
