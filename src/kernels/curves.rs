@@ -26,7 +26,6 @@ functions! {
     Expm1 = expm1;
     Log1p = log1p;
     Atan = atan;
-    Sigmoid = sigmoid;
 }
 
 /// Functions that `wide` has too.
@@ -58,6 +57,7 @@ wide_functions! {
     Tanh = tanh;
     Erf = erf;
     Rsqrt = rsqrt;
+    Sigmoid = sigmoid;
 }
 
 macro_rules! angles {
@@ -93,8 +93,16 @@ unsafe fn except(value: __m512, far: __mmask16, x: __m512, f: impl Fn(f32) -> f3
     // SAFETY: 16 numbers have room in the array.
     unsafe {
         _mm512_storeu_ps(numbers.as_mut_ptr(), x);
-        _mm512_mask_loadu_ps(value, far, numbers.map(f).as_ptr())
+        each(&mut numbers, f);
+        _mm512_mask_loadu_ps(value, far, numbers.as_ptr())
     }
+}
+
+/// Out of the loop, whose registers it would take.
+#[cold]
+#[inline(never)]
+fn each(numbers: &mut [f32; 16], f: impl Fn(f32) -> f32) {
+    *numbers = numbers.map(f);
 }
 
 macro_rules! wide_angle {
@@ -179,10 +187,38 @@ wide_curves! {
     LeakyRelu { below }, F, [x] => if x > 0.0 { x } else { x * below }, {
         _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), x, below)
     };
+    Silu {}, F, [x] => x * math::sigmoid::<F>(x), _mm512_mul_ps(x, wide::sigmoid(x));
+    SiluSlope {}, F, [grad, x] => {
+        let gate = math::sigmoid::<F>(x);
+        grad * (gate * (1.0 + x * (1.0 - gate)))
+    }, {
+        let (gate, one) = (wide::sigmoid(x), _mm512_set1_ps(1.0));
+        let bend = _mm512_fmadd_ps(x, _mm512_sub_ps(one, gate), one);
+        _mm512_mul_ps(grad, _mm512_mul_ps(gate, bend))
+    };
     Hardswish {}, F, [x] => x * math::within(x + 3.0, 0.0, 6.0) / 6.0, {
         let (six, moved) = (_mm512_set1_ps(6.0), _mm512_add_ps(x, _mm512_set1_ps(3.0)));
         let gate = _mm512_min_ps(six, _mm512_max_ps(_mm512_setzero_ps(), moved));
         _mm512_div_ps(_mm512_mul_ps(x, gate), six)
+    };
+    HardswishSlope {}, F, [grad, x] => {
+        let middle = grad * (x / 3.0 + 0.5);
+        let upper = if x >= 3.0 { grad } else { middle };
+        if x <= -3.0 { 0.0 } else { upper }
+    }, {
+        let (three, factor) = (_mm512_set1_ps(3.0), _mm512_set1_ps(1.0 / 3.0));
+        // As exact as the quotient, in less than half the time.
+        let near = _mm512_mul_ps(x, factor);
+        let third = _mm512_fmadd_ps(_mm512_fnmadd_ps(near, three, x), factor, near);
+        let middle = _mm512_mul_ps(grad, _mm512_add_ps(third, _mm512_set1_ps(0.5)));
+        let upper = _mm512_mask_mov_ps(middle, _mm512_cmp_ps_mask::<_CMP_GE_OQ>(x, three), grad);
+        _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLE_UQ>(x, _mm512_set1_ps(-3.0)), upper)
+    };
+    TanhSlope {}, F, [grad, y] => grad * (1.0 - y * y), {
+        _mm512_mul_ps(grad, _mm512_fnmadd_ps(y, y, _mm512_set1_ps(1.0)))
+    };
+    SigmoidSlope {}, F, [grad, y] => grad * (y * (1.0 - y)), {
+        _mm512_mul_ps(grad, _mm512_mul_ps(y, _mm512_sub_ps(_mm512_set1_ps(1.0), y)))
     };
     LeakyReluSlope { below }, F, [grad, x] => if x > 0.0 { grad } else { grad * below }, {
         _mm512_mask_mul_ps(grad, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), grad, below)
@@ -210,11 +246,6 @@ const TANH_SCALE: f32 = 0.797_884_56;
 const TANH_CUBIC: f32 = 0.044_715;
 
 curves! {
-    Silu {}, F, [x] => x * math::sigmoid::<F>(x);
-    SiluSlope {}, F, [grad, x] => {
-        let gate = math::sigmoid::<F>(x);
-        grad * (gate * (1.0 + x * (1.0 - gate)))
-    };
     Softplus { beta, threshold }, F, [x] => {
         let z = x * beta;
         let soft = math::softplus::<F>(z) / beta;
@@ -247,6 +278,4 @@ curves! {
         let bend = (1.0 - tanh * tanh) * (TANH_SCALE * (1.0 + 3.0 * TANH_CUBIC * square));
         grad * (0.5 * (1.0 + tanh + x * bend))
     };
-    TanhSlope {}, F, [grad, y] => grad * (1.0 - y * y);
-    SigmoidSlope {}, F, [grad, y] => grad * (y * (1.0 - y));
 }

@@ -107,6 +107,14 @@ wide! {
         _mm512_maskz_scalef_ps(some, near_power(rest), k)
     }
 
+    pub fn sigmoid(x: V) -> V {
+        // What is not there rounds to zero, as where the power is infinite.
+        let some = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, set(-88.7));
+        let total = _mm512_add_ps(exp(_mm512_sub_ps(set(0.0), _mm512_max_ps(set(-88.7), x))), set(1.0));
+        let near = _mm512_maskz_rcp14_ps(some, total);
+        _mm512_fmadd_ps(_mm512_fnmadd_ps(total, near, set(1.0)), near, near)
+    }
+
     /// The row of a table that is `scale` times as fine as the whole numbers, and how far `size` is from its middle.
     fn row(size: V, scale: f32) -> (__m512i, V) {
         let (scale, magic) = (set(scale), set(MAGIC));
@@ -213,11 +221,12 @@ wide! {
         let near = _mm512_rsqrt14_ps(x);
         let half = _mm512_mul_ps(_mm512_mul_ps(x, near), set(0.5));
         let value = _mm512_fmadd_ps(_mm512_fnmadd_ps(half, near, set(0.5)), near, near);
-        // Zeros, infinity and numbers so small that their products lose bits.
-        let finite = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(x, set(1e-36)) & _mm512_cmp_ps_mask::<_CMP_LE_OQ>(x, set(f32::MAX));
-        if finite == u16::MAX {
+        // Zeros, infinity and numbers so small that their products lose bits; negative ones are NaN already.
+        let small = _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(_mm512_cmp_ps_mask::<_CMP_GE_OQ>(x, set(0.0)), x, set(1e-36));
+        let special = small | _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(x, set(f32::INFINITY));
+        if special == 0 {
             return value;
         }
-        _mm512_mask_div_ps(value, !finite, set(1.0), _mm512_sqrt_ps(x))
+        _mm512_mask_div_ps(value, special, set(1.0), _mm512_sqrt_ps(x))
     }
 }

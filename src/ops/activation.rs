@@ -393,12 +393,7 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
     if let Some(record) = Record::new("HardswishBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            let lanes = Plain(|grad: f32, x: f32| {
-                let middle = grad * (x / 3.0 + 0.5);
-                let upper = if x >= 3.0 { grad } else { middle };
-                if x <= -3.0 { 0.0 } else { upper }
-            });
-            grads([Some(slope("hardswish", &grad, x, lanes, || {
+            grads([Some(slope("hardswish", &grad, x, curves::HardswishSlope {}, || {
                 let middle = mul(&grad, &plus(&times(x, 1.0 / 3.0)?, 0.5)?)?;
                 let upper = select(&compare::ge(x, Arg::from(3))?, t(&grad), t(&middle))?;
                 select(&compare::le(x, Arg::from(-3))?, Arg::from(0), t(&upper))
