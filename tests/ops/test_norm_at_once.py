@@ -42,6 +42,35 @@ def test_batch_norm_with_its_running_statistics(dtype, training, shape):
         close(ours, theirs, 1e-4)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", [(5, 8), (2, 3, 17), (1, 1), (40, 131)])
+def test_rms_norm(dtype, weighted, shape):
+    def run(lib, eps):
+        x = numbers(lib, shape, dtype).requires_grad_()
+        weight = numbers(lib, shape[-1:], dtype, 1).requires_grad_() if weighted else None
+        y = lib.nn.functional.rms_norm(x, shape[-1:], weight, eps)
+        (y * numbers(lib, shape, dtype, 2)).sum().backward()
+        return [y, x.grad, *([weight.grad] if weighted else [])]
+
+    for eps in (None, 0.1):
+        for ours, theirs in zip(*both(lambda lib, eps=eps: run(lib, eps)), strict=True):
+            close(ours, theirs, 1e-4)
+
+
+def test_rms_norm_of_unusual_inputs():
+    def run(lib):
+        f = lib.nn.functional.rms_norm
+        x, weight = numbers(lib, (5, 8)), numbers(lib, (16,), seed=1)[::2]
+        odd = x.clone()
+        odd[1, 2], odd[2, 3], odd[3] = float("nan"), float("inf"), 0.0
+        whole = f(x, (5, 8), numbers(lib, (5, 8), seed=2))
+        return f(x.t(), (5,)), f(x, (8,), weight), f(x.half(), (8,)).float(), f(odd, (8,)), whole, f(x[:0], (8,))
+
+    for ours, theirs in zip(*both(run), strict=True):
+        close(ours, theirs, 1e-3)
+
+
 @pytest.mark.parametrize("change", ["half", "transposed", "strided weight", "nan"])
 def test_layer_norm_of_unusual_inputs(change):
     def run(lib):
@@ -80,12 +109,12 @@ def test_parameters_of_another_size_are_refused():
             lib.nn.functional.batch_norm(lib.ones(2, 3, 9), lib.ones(2), lib.ones(2), training=True)
 
 
-@pytest.mark.parametrize("kind", ["layer_norm", "batch_norm"])
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm", "batch_norm"])
 def test_nodes_are_named_as_in_torch(kind):
     def run(lib):
         x = lib.ones(2, 3, 9, requires_grad=True)
-        if kind == "layer_norm":
-            return type(lib.nn.functional.layer_norm(x, (9,)).grad_fn).__name__
+        if kind != "batch_norm":
+            return type(getattr(lib.nn.functional, kind)(x, (9,)).grad_fn).__name__
         return type(lib.nn.functional.batch_norm(x, None, None, training=True).grad_fn).__name__
 
     ours, theirs = both(run)

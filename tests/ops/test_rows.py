@@ -1,13 +1,10 @@
 """Folds, softmax, norms, scans and conversions of float32: odd sizes, layouts, special values, widths and threads."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pyburn
 import pytest
 import torch
+from widths import WIDTHS, check_width
 
 from oracle import from_torch, to_torch
 
@@ -135,19 +132,15 @@ import pyburn
 F = pyburn.nn.functional
 x = (pyburn.arange(3 * 70 * 131) % 97 - 48).float().reshape(3, 70, 131) / 7
 parts = [x.sum(d) for d in (0, 1, 2)] + [x.amax(d) for d in (0, 1, 2)] + [x.mean((1, 2)), x.sum(), x.amin()]
-parts += [x.softmax(2), x.log_softmax(2), x.softmax(1), F.layer_norm(x, (131,)), F.group_norm(x, 7), x.cumsum(2)]
-parts += [x.abs() ** 2.5, x.half().float(), x.long().float()]
+parts += [x.softmax(2), x.log_softmax(2), x.softmax(1), F.layer_norm(x, (131,)), F.rms_norm(x, (131,))]
+parts += [F.group_norm(x, 7), x.cumsum(2), x.abs() ** 2.5, x.half().float(), x.long().float()]
 print(pyburn.cat([part.reshape(-1) for part in parts]).double().tolist())
 """
 
 
-@pytest.mark.parametrize("width", ["128", "256"])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_narrower_vectors(width):
-    environment = os.environ | {"PYBURN_VECTORS": width, "PYBURN_QUIET": "1"}
-    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=True)
-    scope = {"print": lambda value: scope.update(found=value)}
-    exec(PROGRAM, scope)
-    np.testing.assert_allclose(eval(run.stdout), scope["found"], rtol=1e-5, atol=1e-4)
+    check_width(PROGRAM, width, rtol=1e-5, atol=1e-4)
 
 
 def test_threads_agree():
@@ -160,6 +153,7 @@ def test_threads_agree():
             folds = [x.sum(0), x.sum(1), x.sum(), x.mean(0), x.amax(0), x.amax(1)]
             norms = [
                 pyburn.nn.functional.layer_norm(x, (900,)),
+                pyburn.nn.functional.rms_norm(x, (900,)),
                 pyburn.nn.functional.group_norm(x.reshape(11, 100, 900), 10),
             ]
             results.append([*folds, *norms, x.cumsum(0), x.cumsum(1), x.exp(), x + x, x.abs() ** 2.5])

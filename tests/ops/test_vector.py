@@ -1,13 +1,10 @@
 """The vectorised functions of float32: every range of numbers, layout, width of vectors and number of threads."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pyburn
 import pytest
 import torch
+from widths import WIDTHS, check_width
 
 from oracle import Case, check_op, from_torch, to_torch
 
@@ -61,7 +58,7 @@ def test_precision(name):
     assert units(found, getattr(torch, name)(x.double())) < 4
 
 
-@pytest.mark.parametrize("name", ["mul", "relu", "sin", "gelu"])
+@pytest.mark.parametrize("name", ["mul", "relu", "sin", "gelu", "sigmoid"])
 @pytest.mark.parametrize("shape", [(800_003,), (3, 300_001)])
 def test_large_results(name, shape):
     """Large results are written past the caches, from the first whole line of memory on."""
@@ -76,6 +73,20 @@ def test_large_results(name, shape):
         assert torch.equal(found[..., :2997].nan_to_num(7), small.nan_to_num(7))
         function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
         torch.testing.assert_close(found, function(*inputs), equal_nan=True, rtol=2e-6, atol=2e-6)
+
+
+def test_large_sums_with_a_row():
+    """Rows too short for others to be seen past the caches, and rows just long enough."""
+    rng = np.random.default_rng(6)
+    for shape in [(1601, 511), (1533, 513), (1000, 1000)]:
+        x, row = (torch.from_numpy(rng.standard_normal(size).astype(np.float32)) for size in (shape, shape[1:]))
+        assert torch.equal(run("add", x, row), x + row)
+
+
+@pytest.mark.parametrize("name", ["hardswish", "silu", "tanh", "sigmoid"])
+def test_slopes_of_special_numbers(name):
+    values = [-3.0, 3.0, np.nextafter(3, 4), -2.9999998, 1e-30, 0.0, -0.0, 2.5, 80.0, -80.0, np.nan, 1e30, -1e30]
+    check_op(lambda lib, x: getattr(lib.nn.functional, name)(x), Case(values * 3, "float32"), rtol=2e-6, atol=1e-7)
 
 
 def run(name, *inputs):
@@ -173,17 +184,13 @@ z = pyburn.nn.functional.layer_norm(x[:1003 // 17 * 17].reshape(-1, 17), (17,), 
 z.square().sum().backward()
 F = pyburn.nn.functional
 v = x.clone().requires_grad_()
-(F.gelu(v) + F.relu(v) + F.leaky_relu(v)).sum().backward()
+(F.gelu(v) + F.relu(v) + F.leaky_relu(v) + F.silu(v) + F.hardswish(v) + v.tanh() + v.sigmoid()).sum().backward()
 parts = [x.sin(), x.cos(), x.tanh(), x.exp(), x.erf(), x.atan(), y.log(), y.log2(), y.log10(), y.rsqrt(), v.grad]
-parts += [x.softmax(0), w.grad, F.gelu(x), F.relu(x), F.leaky_relu(x), x + y, x - y, x * y]
+parts += [x.softmax(0), w.grad, F.gelu(x), F.relu(x), F.leaky_relu(x), x + y, x - y, x * y, x.sigmoid(), F.silu(x)]
 print(pyburn.cat([*parts, z.detach().reshape(-1)]).double().tolist())
 """
 
 
-@pytest.mark.parametrize("width", ["128", "256"])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_narrower_vectors(width):
-    environment = os.environ | {"PYBURN_VECTORS": width, "PYBURN_QUIET": "1"}
-    run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, check=True)
-    scope = {"print": lambda value: scope.update(found=value)}
-    exec(PROGRAM, scope)
-    np.testing.assert_allclose(eval(run.stdout, {"inf": np.inf, "nan": np.nan}), scope["found"], rtol=2e-6, atol=2e-6)
+    check_width(PROGRAM, width, rtol=2e-6, atol=2e-6)
