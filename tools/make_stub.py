@@ -112,7 +112,7 @@ RETURNS = by_name(
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
         "_bool": "__bool__ __contains__ _alike _takes_over allclose can_cast equal is_inference",
         "_bytes": "_bytes",
-        "Tensor | None": "_layer_norm",
+        "Tensor | None": "_layer_norm _rms_norm",
         "dict[str, _int]": "_memory_stats",
         "tuple[Tensor, Tensor, Tensor] | None": "_batch_norm",
         "_complex_number": "__complex__",
