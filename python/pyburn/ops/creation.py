@@ -179,7 +179,8 @@ def empty(
     """
     sizes = _sizes(size, _named(named, "empty"), "empty")
     made = _filled("empty", sizes, 0, out, dtype, layout, device, False)
-    return _formatted(made, memory_format).requires_grad_(requires_grad)
+    made = _formatted(made, memory_format)
+    return made.requires_grad_() if requires_grad else made
 
 
 def _formatted(made: Tensor, memory_format: MemoryFormat | None) -> Tensor:

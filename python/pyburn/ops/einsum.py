@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -67,11 +68,18 @@ def _parse(args: tuple[Any, ...]) -> tuple[list[Tensor], list[list[Label]], list
         operands = list(args[1])[:] if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
         if not operands:
             raise ValueError("einsum(): must provide at least one operand")
-        left, arrow, right = args[0].replace(" ", "").partition("->")
-        return operands, [_letters(part) for part in left.split(",")], _letters(right) if arrow else None
+        inputs, output = _equation(args[0])
+        return operands, [list(labels) for labels in inputs], None if output is None else list(output)
     operands = list(args[0 : len(args) - len(args) % 2 : 2])
-    inputs = [list(labels) for labels in args[1 : len(args) - len(args) % 2 : 2]]
-    return operands, inputs, list(args[-1]) if len(args) % 2 else None
+    lists = [list(labels) for labels in args[1 : len(args) - len(args) % 2 : 2]]
+    return operands, lists, list(args[-1]) if len(args) % 2 else None
+
+
+@functools.lru_cache(256)
+def _equation(text: str) -> tuple[list[list[Label]], list[Label] | None]:
+    """The labels of the operands and of the result; programs write few equations, each many times."""
+    left, arrow, right = text.replace(" ", "").partition("->")
+    return [_letters(part) for part in left.split(",")], _letters(right) if arrow else None
 
 
 def _letters(text: str) -> list[Label]:
@@ -167,10 +175,12 @@ def _contract(
     columns = [label for label in b_labels if label not in shared]
     sizes = {label: size for label, size in zip(a_labels + b_labels, [*a.shape, *b.shape], strict=True) if size != 1}
     length = [sizes.get(label, 1) for label in batch]
-    a = a.permute([a_labels.index(label) for label in batch + rows + summed])
-    b = b.permute([b_labels.index(label) for label in batch + summed + columns])
-    a = a.expand(length + [-1] * (len(rows) + len(summed)))
-    b = b.expand(length + [-1] * (len(summed) + len(columns)))
+    a, b = _ordered(a, a_labels, batch + rows + summed), _ordered(b, b_labels, batch + summed + columns)
+    if a.dtype == b.dtype and not batch and len(rows) == len(summed) == len(columns) == 1:
+        return a.mm(b), rows + columns
+    if batch:
+        a = a.expand(length + [-1] * (len(rows) + len(summed)))
+        b = b.expand(length + [-1] * (len(summed) + len(columns)))
     tall, wide, depth = (math.prod(sizes.get(label, 1) for label in part) for part in (rows, columns, summed))
     many = math.prod(length)
     a, b = a.reshape(many, tall, depth), b.reshape(many, depth, wide)
@@ -179,6 +189,11 @@ def _contract(
     product = a.bmm(b) if summed else a * b
     labels = batch + rows + columns
     return product.reshape([sizes.get(label, 1) for label in labels]), labels
+
+
+def _ordered(tensor: Tensor, labels: list[Label], wanted: list[Label]) -> Tensor:
+    """With the dimensions in the order of `wanted`."""
+    return tensor if labels == wanted else tensor.permute([labels.index(label) for label in wanted])
 
 
 def _drop(tensor: Tensor, labels: list[Label], keep: set[Label]) -> tuple[Tensor, list[Label]]:

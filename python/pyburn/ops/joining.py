@@ -50,7 +50,8 @@ Tensors = Sequence[Tensor]
 
 
 def _listed(op: str, tensors: Any) -> list[Tensor]:
-    if isinstance(tensors, Tensor) or not isinstance(tensors, Sequence):
+    # The usual kinds first: asking for a Sequence takes as long as joining small tensors.
+    if type(tensors) not in (list, tuple) and (isinstance(tensors, Tensor) or not isinstance(tensors, Sequence)):
         raise TypeError(f"{op}(): argument 'tensors' must be a tuple or list of Tensors, not {type(tensors).__name__}")
     for place, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
@@ -72,10 +73,12 @@ def cat(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         tensor([1, 2, 3])
     """
     listed = _listed("cat", tensors)
-    if any(tensor.is_sparse for tensor in listed):
-        return _joined_sparse(listed, dim)
-    if out is not None:
-        check_out("cat", out, out.dtype, *listed)
+    for tensor in listed:
+        if tensor.is_sparse:
+            return _joined_sparse(listed, dim)
+    if out is None:
+        return _core._cat(listed, dim)
+    check_out("cat", out, out.dtype, *listed)
     return write_out(out, _core._cat(listed, dim))
 
 
@@ -119,13 +122,14 @@ def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tenso
     listed = _listed("stack", tensors)
     if not listed:
         raise RuntimeError("stack expects a non-empty TensorList")
-    for place, tensor in enumerate(listed):
-        if tensor.shape != listed[0].shape:
+    first = listed[0].shape
+    for place in range(1, len(listed)):
+        if listed[place].shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(listed[0].shape)} at entry 0 and "
-                f"{list(tensor.shape)} at entry {place}"
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(listed[place].shape)} at entry {place}"
             )
-    axis = _axis("stack", dim, listed[0].dim() + 1)
+    axis = _axis("stack", dim, len(first) + 1)
     joined = _core._cat([tensor.unsqueeze(axis) for tensor in listed], axis)
     return write_out(out, _core._stand_for(joined, "StackBackward0", tuple(listed)), *listed)
 
