@@ -8,7 +8,7 @@ use super::gemm::offset;
 use super::iterate::spread_over;
 use super::math;
 use super::memory::Elements;
-use super::micro::{Finish, Isa, Panel, Tile};
+use super::micro::{Ahead, Finish, Isa, Panel, Tile};
 use super::product::{Even, with_scratch};
 use super::softmax::fold;
 use super::vector::{Task, dispatch};
@@ -131,6 +131,7 @@ impl Block {
                 if depth.is_empty() {
                     continue;
                 }
+                let out = self.out.row(rows.start).wrapping_add(first);
                 let tile = Tile {
                     depth: depth.len(),
                     a: self.left.0.wrapping_add(rows.start * self.left.1 + depth.start * self.left.2),
@@ -138,11 +139,12 @@ impl Block {
                     a_step: self.left.2,
                     b: right.wrapping_add(depth.start * step),
                     b_step: step,
-                    out: self.out.row(rows.start).wrapping_add(first),
+                    out,
                     out_row: self.out.row,
                     out_column: 1,
                     columns: columns.len(),
                     finish: self.finish,
+                    ahead: Ahead::of(out),
                 };
                 // SAFETY: the caller's.
                 unsafe { self.isa.run(&tile, rows.len()) };

@@ -89,6 +89,6 @@ unsafe fn finish(d: &Dots, row: usize, column: usize, sum: f32) {
         if d.finish.add {
             sum += *out;
         }
-        *out = if d.finish.relu && sum < 0.0 { 0.0 } else { sum };
+        *out = sum;
     }
 }

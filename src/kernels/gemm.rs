@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::memory::Elements;
 use super::micro::{Finish, Isa, Start};
-use super::product::{Matrix, Out, Product, Side, multiply_each};
+use super::product::{Matrix, Out, Product, multiply_each};
 use crate::dtype::DType;
 
 /// Multiplications below which one product is not worth several threads.
@@ -85,20 +85,15 @@ pub fn singles([out, a, b]: [&Elements; 3], finish: Finish, start: Option<&Eleme
             rows,
             columns,
             depth: a.geometry.shape[batch_rank + 1],
-            a: Side::Matrix(Matrix { from: at(a), across: a_row, along: a_column }),
-            b: Side::Matrix(Matrix { from: at(b), across: b_column, along: b_row }),
+            a: Matrix { from: at(a), across: a_row, along: a_column },
+            b: Matrix { from: at(b), across: b_column, along: b_row },
             out: Out { to: at(out), row: out_row, column: out_column },
             finish: Finish { start, ..finish },
         }
     };
     let sizes = [rows, columns, a.geometry.shape[batch_rank + 1]];
     let lined = out_column == 1 && a_column == 1 && b_column == 1;
-    if lined
-        && start.is_none()
-        && !finish.relu
-        && sizes.iter().product::<usize>() >= LARGE
-        && Isa::current().lanes == 16
-    {
+    if lined && start.is_none() && sizes.iter().product::<usize>() >= LARGE && Isa::current().lanes == 16 {
         for index in 0..batch {
             let places = [out, a, b].map(|memory| offset(memory, index, batch_rank));
             floats::<f32>((1.0, finish.scale), [out, a, b], places, sizes, (finish.add, Parallelism::Rayon(0)));

@@ -23,13 +23,11 @@ pub struct Finish {
     /// Whether they are added to what stands in the result.
     pub add: bool,
     pub start: Option<Start>,
-    /// Whether negative results become zero.
-    pub relu: bool,
 }
 
 impl Finish {
     /// The result is the product alone.
-    pub const PLAIN: Self = Self { scale: 1.0, add: false, start: None, relu: false };
+    pub const PLAIN: Self = Self { scale: 1.0, add: false, start: None };
 }
 
 /// One tile: `out[i][j] = sum over p of a[i * a_row + p * a_step] * b[p * b_step + j]`, finished.
@@ -48,6 +46,23 @@ pub struct Tile {
     /// Columns that are written; at most the tile's.
     pub columns: usize,
     pub finish: Finish,
+    pub ahead: Ahead,
+}
+
+/// What is needed soon, and fetched meanwhile: results of the next tile, with the strides of this one, and an element for
+/// each `STEPS` depths, where there are any.
+#[derive(Clone, Copy)]
+pub struct Ahead {
+    pub out: *const f32,
+    pub from: *const f32,
+    pub step: usize,
+}
+
+impl Ahead {
+    /// A tile's own results.
+    pub fn of(out: *const f32) -> Self {
+        Self { out, from: std::ptr::null(), step: 0 }
+    }
 }
 
 /// The sums of the largest tile; smaller ones use its first rows and columns.
@@ -74,6 +89,11 @@ macro_rules! each {
     };
 }
 
+/// Depths between fetches of what is needed soon, one line of memory.
+pub const STEPS: usize = 16;
+/// Depths that packing fetches ahead.
+const AHEAD: usize = 64;
+
 /// # Safety
 /// As `Isa::run`, and the processor has the instructions.
 #[inline(always)]
@@ -85,21 +105,40 @@ unsafe fn tile<S: Simd, const H: usize, const N: usize>(t: &Tile) {
         // Several short chains of addresses instead of one long one.
         let (mut a0, mut a3, mut a6) = (t.a, t.a.wrapping_add(3 * t.a_row), t.a.wrapping_add(6 * t.a_row));
         let (mut a9, mut a12) = (t.a.wrapping_add(9 * t.a_row), t.a.wrapping_add(12 * t.a_row));
-        for _ in 0..t.depth {
-            let lanes = [S::load(b), if N > 1 { S::load(b.add(S::LANES)) } else { S::splat(0.0) }];
-            each!(H, N, {
-                let row = match I / 3 {
-                    0 => a0,
-                    1 => a3,
-                    2 => a6,
-                    3 => a9,
-                    _ => a12,
-                };
-                sums[I][W] = S::fma(S::splat(*row.add(I % 3 * t.a_row)), lanes[W], sums[I][W]);
-            });
-            (a0, a3, a6) = (a0.wrapping_add(t.a_step), a3.wrapping_add(t.a_step), a6.wrapping_add(t.a_step));
-            (a9, a12) = (a9.wrapping_add(t.a_step), a12.wrapping_add(t.a_step));
-            b = b.wrapping_add(t.b_step);
+        let (mut left, mut line) = (t.depth, 0);
+        let mut ahead = t.ahead.from;
+        while left > 0 {
+            let steps = left.min(STEPS);
+            left -= steps;
+            if line < H {
+                for row in line..line + 2 {
+                    S::prefetch(t.ahead.out.wrapping_add(row * t.out_row));
+                    if N > 1 {
+                        S::prefetch(t.ahead.out.wrapping_add(row * t.out_row + S::LANES));
+                    }
+                }
+                line += 2;
+            }
+            if !ahead.is_null() {
+                S::prefetch(ahead);
+                ahead = ahead.wrapping_add(t.ahead.step);
+            }
+            for _ in 0..steps {
+                let lanes = [S::load(b), if N > 1 { S::load(b.add(S::LANES)) } else { S::splat(0.0) }];
+                each!(H, N, {
+                    let row = match I / 3 {
+                        0 => a0,
+                        1 => a3,
+                        2 => a6,
+                        3 => a9,
+                        _ => a12,
+                    };
+                    sums[I][W] = S::fma(S::splat(*row.add(I % 3 * t.a_row)), lanes[W], sums[I][W]);
+                });
+                (a0, a3, a6) = (a0.wrapping_add(t.a_step), a3.wrapping_add(t.a_step), a6.wrapping_add(t.a_step));
+                (a9, a12) = (a9.wrapping_add(t.a_step), a12.wrapping_add(t.a_step));
+                b = b.wrapping_add(t.b_step);
+            }
         }
         if t.finish.scale != 1.0 {
             let scale = S::splat(t.finish.scale);
@@ -140,11 +179,6 @@ unsafe fn finish_whole<S: Simd, const H: usize, const N: usize>(t: &Tile, mut su
                 sums[I][W] = S::add(sums[I][W], S::load(t.out.add(I * t.out_row + W * S::LANES)));
             });
         }
-        if t.finish.relu {
-            each!(H, N, {
-                sums[I][W] = S::max(S::splat(0.0), sums[I][W]);
-            });
-        }
         each!(H, N, {
             S::store(t.out.add(I * t.out_row + W * S::LANES), sums[I][W]);
         });
@@ -166,7 +200,7 @@ unsafe fn finish_row(t: &Tile, row: usize, line: &[f32; 32]) {
             if t.finish.add {
                 sum += *out;
             }
-            *out = if t.finish.relu && sum < 0.0 { 0.0 } else { sum };
+            *out = sum;
         }
     }
 }
@@ -205,11 +239,16 @@ unsafe fn pack<S: Simd>(panel: Panel, from: *const f32, across: usize, along: us
             }
         }
         if along == 1 {
-            for p in (0..depth).step_by(S::LANES) {
-                let columns = (depth - p).min(S::LANES);
-                for first in (0..lanes).step_by(S::LANES) {
-                    let rows = (lanes - first).min(S::LANES);
+            for first in (0..lanes).step_by(S::LANES) {
+                let rows = (lanes - first).min(S::LANES);
+                for p in (0..depth).step_by(S::LANES) {
+                    let columns = (depth - p).min(S::LANES);
                     let source = (from.add(first * across + p), across);
+                    if p + AHEAD < depth {
+                        for row in 0..rows {
+                            S::prefetch(source.0.wrapping_add(row * across + AHEAD));
+                        }
+                    }
                     S::transpose(source, (to.add(p * width + first), width), rows, columns);
                 }
             }

@@ -5,22 +5,14 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::dots::Dots;
 use super::iterate::spread_over;
-use super::micro::{Finish, Isa, Panel, Start, Tile};
+use super::micro::{Ahead, Finish, Isa, Panel, STEPS, Start, Tile};
 
 /// One side of a product as rows ("lanes") of `depth` elements: of the left side they are rows of the result, of the right
-/// side its columns.
-pub trait Source: Sync {
-    /// Fills a panel with these lanes and depths.
-    ///
-    /// # Safety
-    /// The panel has room, and lanes and depths are inside the source.
-    unsafe fn pack(&self, panel: Panel, lane: usize, depth: usize);
-}
-
-/// Elements in memory: lane `i` at depth `p` is `from[i * across + p * along]`.
+/// side its columns. Lane `i` at depth `p` is `from[i * across + p * along]`.
 #[derive(Clone, Copy)]
 pub struct Matrix {
     pub from: *const f32,
@@ -33,30 +25,18 @@ unsafe impl Sync for Matrix {}
 // SAFETY: as for Sync.
 unsafe impl Send for Matrix {}
 
-impl Source for Matrix {
+impl Matrix {
+    /// Fills a panel with these lanes and depths.
+    ///
+    /// # Safety
+    /// The panel has room, and lanes and depths are inside the matrix.
     unsafe fn pack(&self, panel: Panel, lane: usize, depth: usize) {
-        let from = self.from.wrapping_add(lane * self.across + depth * self.along);
         // SAFETY: the caller's.
-        unsafe { (Isa::current().pack)(panel, from, self.across, self.along) }
+        unsafe { (Isa::current().pack)(panel, self.at(lane, depth), self.across, self.along) }
     }
-}
 
-/// One side: memory that tiles may read as it lies, or something that must be packed.
-#[derive(Clone, Copy)]
-pub enum Side<'a> {
-    Matrix(Matrix),
-    Packed(&'a dyn Source),
-}
-
-impl Side<'_> {
-    unsafe fn pack(&self, panel: Panel, lane: usize, depth: usize) {
-        // SAFETY: the caller's.
-        unsafe {
-            match self {
-                Self::Matrix(matrix) => matrix.pack(panel, lane, depth),
-                Self::Packed(source) => source.pack(panel, lane, depth),
-            }
-        }
+    fn at(&self, lane: usize, depth: usize) -> *const f32 {
+        self.from.wrapping_add(lane * self.across + depth * self.along)
     }
 }
 
@@ -70,28 +50,34 @@ pub struct Out {
 
 /// `out = a @ b`, finished: (rows, depth) by (depth, columns).
 #[derive(Clone, Copy)]
-pub struct Product<'a> {
+pub struct Product {
     pub rows: usize,
     pub columns: usize,
     pub depth: usize,
-    pub a: Side<'a>,
-    pub b: Side<'a>,
+    pub a: Matrix,
+    pub b: Matrix,
     pub out: Out,
     pub finish: Finish,
 }
 
-// SAFETY: threads write disjoint results, and sources are shared references.
-unsafe impl Sync for Product<'_> {}
+// SAFETY: threads write disjoint results, and only read the sides.
+unsafe impl Sync for Product {}
 // SAFETY: as for Sync.
-unsafe impl Send for Product<'_> {}
+unsafe impl Send for Product {}
 
 /// Multiplications below which a product is not worth several threads.
 const PARALLEL_ABOVE: usize = 1 << 18;
-/// Depth of one block of sums: two panels of it stay in the first cache. Results depend on it.
+/// Depth of one block of sums: a panel of rows of it stays in the first cache. Results depend on it.
 const DEPTH: usize = 384;
-/// Elements of packed panels of the right and the left side; the left ones stay in the second cache.
-const RIGHT: usize = 1 << 20;
-const LEFT: usize = 1 << 18;
+/// Elements of the columns that are packed at a time: they stay in the second cache.
+const BLOCK: usize = 1 << 18;
+/// Depths that are packed of one panel after the other: their pages stay known.
+const PAGES: usize = 32;
+/// Tiles from which the rows that they share are packed, if these lie along the depth.
+const SHARED: usize = 6;
+/// Tasks of a stage for each thread, at least, and panels of columns that one task packs.
+const GROUPS: usize = 12;
+const PACKED: usize = 4;
 /// Rows up to which columns along the depth are not packed.
 const FEW: usize = 8;
 /// Depths below which a sum keeps to one order, torch's own: coordinates of pixels are such products, and are rounded.
@@ -174,7 +160,7 @@ fn each(count: usize, parallel: bool, call: impl Fn(usize) + Sync) {
 ///
 /// # Safety
 /// Both sides have the product's sizes, and the results lie in memory that nothing else uses and no side reads.
-pub unsafe fn multiply(product: &Product<'_>) {
+pub unsafe fn multiply(product: &Product) {
     let work = product.rows.saturating_mul(product.columns).saturating_mul(product.depth);
     // SAFETY: the caller's.
     unsafe { multiply_by(product, work > PARALLEL_ABOVE && rayon::current_num_threads() > 1) }
@@ -184,7 +170,7 @@ pub unsafe fn multiply(product: &Product<'_>) {
 ///
 /// # Safety
 /// As `multiply`, for each.
-pub unsafe fn multiply_each<'a>(count: usize, product: impl Fn(usize) -> Product<'a> + Sync) {
+pub unsafe fn multiply_each(count: usize, product: impl Fn(usize) -> Product + Sync) {
     if count == 0 {
         return;
     }
@@ -200,34 +186,31 @@ pub unsafe fn multiply_each<'a>(count: usize, product: impl Fn(usize) -> Product
     }
 }
 
-unsafe fn multiply_by(product: &Product<'_>, parallel: bool) {
+unsafe fn multiply_by(product: &Product, parallel: bool) {
     if product.rows == 0 || product.columns == 0 {
         return;
     }
     let turned = product.out.column != 1 && product.out.row == 1;
     let product = if turned { turn(product) } else { *product };
     let few = if product.columns <= FEW && product.rows > FEW { turn(&product) } else { product };
-    if let (Side::Matrix(x), Side::Matrix(w)) = (few.a, few.b)
-        && few.rows <= FEW
-        && few.depth >= SHALLOW
-        && w.along == 1
-    {
+    if few.rows <= FEW && few.depth >= SHALLOW && few.b.along == 1 {
         // SAFETY: the caller's.
-        return unsafe { by_dots(&few, x, w, parallel) };
+        return unsafe { by_dots(&few, parallel) };
     }
     let run = Run::new(&product, parallel);
     // SAFETY: the caller's.
     unsafe {
-        match product.a {
-            Side::Matrix(left) if product.rows.saturating_mul(product.depth) <= DIRECT => run.direct(left),
-            _ => run.all(),
+        if product.rows.saturating_mul(product.depth) <= DIRECT {
+            run.direct();
+        } else {
+            run.all();
         }
     }
 }
 
 /// A product of a few rows, whose columns lie along the depth.
-unsafe fn by_dots(product: &Product<'_>, x: Matrix, w: Matrix, parallel: bool) {
-    let Product { rows, columns, depth, .. } = *product;
+unsafe fn by_dots(product: &Product, parallel: bool) {
+    let Product { rows, columns, depth, a: x, b: w, .. } = *product;
     let isa = Isa::current();
     let room = if x.along == 1 { 0 } else { rows * depth };
     with_scratch(room, |memory| {
@@ -269,7 +252,7 @@ unsafe fn by_dots(product: &Product<'_>, x: Matrix, w: Matrix, parallel: bool) {
 }
 
 /// The same product seen from the other side.
-fn turn<'a>(product: &Product<'a>) -> Product<'a> {
+fn turn(product: &Product) -> Product {
     let Product { rows, columns, depth, a, b, out, finish } = *product;
     let start = finish.start.map(|start| Start { row: start.column, column: start.row, ..start });
     Product {
@@ -283,47 +266,29 @@ fn turn<'a>(product: &Product<'a>) -> Product<'a> {
     }
 }
 
-/// One product on its way: `depth` blocks, `columns` at a time, `rows` at a time.
+/// One product on its way.
 struct Run<'a> {
-    product: &'a Product<'a>,
+    product: &'a Product,
     isa: &'static Isa,
     parallel: bool,
     /// Rows of the result, cut into panels.
     rows: Even,
-    /// Panels of rows and of columns that are packed together.
-    tall: usize,
-    wide: usize,
-    /// Blocks of sums whose panels are packed together.
-    deep: usize,
-}
-
-/// What is packed now.
-struct Packed<'a> {
-    left: Shared,
-    right: Shared,
-    /// Panels of rows, panels of columns, blocks of sums.
-    rows: Range<usize>,
-    columns: Range<usize>,
-    blocks: Range<usize>,
-    /// The depths of the blocks.
-    depth: Range<usize>,
-    run: &'a Run<'a>,
 }
 
 impl<'a> Run<'a> {
-    fn new(product: &'a Product<'a>, parallel: bool) -> Self {
+    fn new(product: &'a Product, parallel: bool) -> Self {
         let isa = Isa::current();
-        let rows = Even::new(product.rows, isa.height);
-        let block = depths(product.depth).size + 1;
-        let wide = (RIGHT / (isa.width() * block)).max(1);
-        let tall = (LEFT / (isa.height * block)).max(1);
-        let held = product.columns.div_ceil(isa.width()).min(wide) * isa.width() * block;
-        let deep = (RIGHT / held.max(rows.panels.min(tall) * isa.height * block)).max(1);
-        Self { product, isa, parallel, rows, tall, wide, deep }
+        Self { product, isa, parallel, rows: Even::new(product.rows, isa.height) }
+    }
+
+    /// The columns of a panel.
+    fn lanes(&self, panel: usize) -> Range<usize> {
+        let width = self.isa.width();
+        panel * width..((panel + 1) * width).min(self.product.columns)
     }
 
     /// Every task packs the few columns that it needs, one panel after the other, and nothing is shared.
-    unsafe fn direct(&self, left: Matrix) {
+    unsafe fn direct(&self) {
         let panels = self.product.columns.div_ceil(self.isa.width());
         let (tall, wide) = ((ROWS / self.isa.height).max(1), panels.div_ceil(16));
         let (down, across) = (self.rows.panels.div_ceil(tall), panels.div_ceil(wide));
@@ -334,38 +299,36 @@ impl<'a> Run<'a> {
             with_scratch(room, |memory| {
                 for panel in column..(column + wide).min(panels) {
                     // SAFETY: the caller's; every task has columns or rows of its own.
-                    unsafe { self.strip(left, rows.clone(), panel, memory) };
+                    unsafe { self.strip(rows.clone(), panel, memory) };
                 }
             });
         });
     }
 
     /// One panel of columns with some panels of rows.
-    unsafe fn strip(&self, left: Matrix, rows: Range<usize>, panel: usize, memory: *mut f32) {
+    unsafe fn strip(&self, rows: Range<usize>, panel: usize, memory: *mut f32) {
         let (isa, product) = (self.isa, self.product);
         let (width, blocks) = (isa.width(), depths(product.depth));
-        let lanes = panel * width..((panel + 1) * width).min(product.columns);
+        let lanes = self.lanes(panel);
         for block in 0..blocks.panels.max(1) {
             let deep = if blocks.panels == 0 { 0..0 } else { blocks.at(block) };
-            let (right, step) = match product.b {
-                // Columns that are used once or twice are read where they lie.
-                Side::Matrix(b) if b.across == 1 && rows.len() <= 2 && lanes.len().is_multiple_of(isa.lanes) => {
-                    (b.from.wrapping_add(lanes.start + deep.start * b.along), b.along)
-                }
-                _ => {
-                    let fill = Panel { to: memory, width, lanes: lanes.len(), depth: deep.len() };
-                    // SAFETY: the caller's.
-                    unsafe { product.b.pack(fill, lanes.start, deep.start) };
-                    (memory.cast_const(), width)
-                }
+            // Columns that are used once or twice are read where they lie.
+            let lined = product.b.across == 1 && rows.len() <= 2 && lanes.len().is_multiple_of(isa.lanes);
+            let (right, step) = if lined {
+                (product.b.at(lanes.start, deep.start), product.b.along)
+            } else {
+                let fill = Panel { to: memory, width, lanes: lanes.len(), depth: deep.len() };
+                // SAFETY: the caller's.
+                unsafe { product.b.pack(fill, lanes.start, deep.start) };
+                (memory.cast_const(), width)
             };
             let finish = self.finish(block, blocks.panels);
             for own in rows.clone().map(|panel| self.rows.at(panel)) {
                 let tile = Tile {
                     depth: deep.len(),
-                    a: left.from.wrapping_add(own.start * left.across + deep.start * left.along),
-                    a_row: left.across,
-                    a_step: left.along,
+                    a: product.a.at(own.start, deep.start),
+                    a_row: product.a.across,
+                    a_step: product.a.along,
                     b: right,
                     b_step: step,
                     ..self.place(&own, &lanes, finish)
@@ -379,12 +342,13 @@ impl<'a> Run<'a> {
     /// What becomes of the sums of one of the blocks of the depth.
     fn finish(&self, block: usize, blocks: usize) -> Finish {
         let (finish, last) = (self.product.finish, block + 1 >= blocks);
-        Finish {
-            add: finish.add || block > 0,
-            start: finish.start.filter(|_| last),
-            relu: finish.relu && last,
-            ..finish
-        }
+        Finish { add: finish.add || block > 0, start: finish.start.filter(|_| last), ..finish }
+    }
+
+    /// Where a result is written.
+    fn at(&self, row: usize, column: usize) -> *mut f32 {
+        let out = self.product.out;
+        out.to.wrapping_add(row * out.row + column * out.column)
     }
 
     /// A tile of these rows and columns without its sides.
@@ -394,6 +358,7 @@ impl<'a> Run<'a> {
             from: start.from.wrapping_add(rows.start * start.row + lanes.start * start.column),
             ..start
         });
+        let at = self.at(rows.start, lanes.start);
         Tile {
             depth: 0,
             a: std::ptr::null(),
@@ -401,118 +366,188 @@ impl<'a> Run<'a> {
             a_step: 0,
             b: std::ptr::null(),
             b_step: 0,
-            out: out.to.wrapping_add(rows.start * out.row + lanes.start * out.column),
+            out: at,
             out_row: out.row,
             out_column: out.column,
             columns: lanes.len(),
             finish: Finish { start, ..finish },
+            ahead: Ahead::of(at),
         }
     }
 
+    /// The columns are packed by all threads together, and every thread packs the rows that it takes.
     unsafe fn all(&self) {
-        let Product { columns, depth, .. } = *self.product;
-        let blocks = depths(depth);
-        let panels = columns.div_ceil(self.isa.width());
-        let deepest = (blocks.size + 1) * self.deep.min(blocks.panels.max(1));
-        let (right, left) = (panels.min(self.wide), self.rows.panels.min(self.tall));
-        let (right, left) = (right * self.isa.width() * deepest, left * self.isa.height * deepest);
-        with_scratch(right + left + 32, |memory| {
-            // Where there is no depth the results are still finished.
-            for first in (0..blocks.panels.max(1)).step_by(self.deep) {
-                let last = (first + self.deep).min(blocks.panels);
-                for column in (0..panels).step_by(self.wide) {
-                    for row in (0..self.rows.panels).step_by(self.tall) {
-                        let packed = Packed {
-                            left: Shared(memory.wrapping_add(right)),
-                            right: Shared(memory),
-                            rows: row..(row + self.tall).min(self.rows.panels),
-                            columns: column..(column + self.wide).min(panels),
-                            blocks: first..last,
-                            depth: if first < last { blocks.at(first).start..blocks.at(last - 1).end } else { 0..0 },
-                            run: self,
-                        };
-                        // SAFETY: the caller's; the memory has room for the widest of these.
-                        unsafe { packed.compute(row == 0) };
-                    }
-                }
-            }
+        let (width, depth) = (self.isa.width(), depths(self.product.depth));
+        let panels = self.product.columns.div_ceil(width);
+        let deepest = depth.size + usize::from(depth.larger > 0);
+        let columns = Even::new(panels, (BLOCK / (width * deepest)).max(1));
+        let most = columns.size + usize::from(columns.larger > 0);
+        let stages: Vec<Stage> = (0..columns.panels * depth.panels).map(|_| Stage::default()).collect();
+        let threads = if self.parallel { rayon::current_num_threads() } else { 1 };
+        let groups = if threads > 1 { (GROUPS * threads).div_ceil(self.rows.panels) } else { 1 };
+        let (room, own) = (most * width * deepest, (self.isa.height * deepest).next_multiple_of(16));
+        with_scratch(2 * room + threads * own, |memory| {
+            let memory = Shared(memory);
+            let work = Stages { run: self, columns, depth, groups, threads, room, memory, stages: &stages };
+            // SAFETY: the caller's; the numbers are those of different threads, and the memory has room for all of them.
+            each(threads, threads > 1, |thread| unsafe { work.compute(memory.at(2 * room + thread * own)) });
         });
     }
 }
 
-impl Packed<'_> {
-    /// The columns of a panel.
-    fn lanes(&self, panel: usize) -> Range<usize> {
-        let width = self.run.isa.width();
-        panel * width..((panel + 1) * width).min(self.run.product.columns)
+/// Tasks of one kind that threads take one by one.
+#[derive(Default)]
+struct Claims {
+    next: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl Claims {
+    /// Does what nobody has taken yet.
+    fn take(&self, count: usize, task: impl Fn(usize)) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return;
+            }
+            task(index);
+            self.done.fetch_add(1, Ordering::Release);
+        }
     }
 
-    /// Packs the panels (those of columns only where `fresh`) and computes their tiles.
-    unsafe fn compute(&self, fresh: bool) {
-        let (rights, lefts) = (if fresh { self.columns.len() } else { 0 }, self.rows.len());
-        // SAFETY: every task fills a panel of its own.
-        each(rights + lefts, self.run.parallel, |task| unsafe {
-            if task < rights {
-                self.pack_right(self.columns.start + task)
+    /// Waits until all tasks are done: every one of them has been taken, by a thread that waits for nothing meanwhile.
+    fn wait(&self, count: usize) {
+        let mut turns = 0_u32;
+        while self.done.load(Ordering::Acquire) < count {
+            turns = turns.saturating_add(1);
+            if turns < 10_000 {
+                std::hint::spin_loop();
             } else {
-                self.pack_left(self.rows.start + task - rights)
+                std::thread::yield_now();
             }
-        });
-        // Groups of tiles: few enough to be cheap to hand out, enough to share.
-        let (tall, wide) = (self.rows.len().div_ceil(self.rows.len().div_ceil(18)), self.columns.len().div_ceil(8));
-        let (down, across) = (self.rows.len().div_ceil(tall), self.columns.len().div_ceil(wide));
-        each(down * across, self.run.parallel, |task| {
-            let (row, column) = (self.rows.start + task / across * tall, self.columns.start + task % across * wide);
-            let rows = row..(row + tall).min(self.rows.end);
-            let columns = column..(column + wide).min(self.columns.end);
-            // SAFETY: every task has tiles of its own.
-            unsafe { self.tiles(rows, columns) };
-        });
+        }
     }
+}
 
-    unsafe fn pack_right(&self, panel: usize) {
-        let (lanes, width) = (self.lanes(panel), self.run.isa.width());
-        let to = self.right.at((panel - self.columns.start) * width * self.depth.len());
-        let fill = Panel { to, width, lanes: lanes.len(), depth: self.depth.len() };
-        // SAFETY: the caller's.
-        unsafe { self.run.product.b.pack(fill, lanes.start, self.depth.start) }
-    }
+/// A block of columns with a block of depths: first packed, then multiplied with all rows.
+#[derive(Default)]
+struct Stage {
+    packs: Claims,
+    tiles: Claims,
+}
 
-    unsafe fn pack_left(&self, panel: usize) {
-        let rows = self.run.rows.at(panel);
-        let to = self.left.at((rows.start - self.run.rows.at(self.rows.start).start) * self.depth.len());
-        let fill = Panel { to, width: rows.len(), lanes: rows.len(), depth: self.depth.len() };
-        // SAFETY: the caller's.
-        unsafe { self.run.product.a.pack(fill, rows.start, self.depth.start) }
-    }
+struct Stages<'a> {
+    run: &'a Run<'a>,
+    /// Panels of columns, in blocks.
+    columns: Even,
+    depth: Even,
+    /// Groups of the panels of a block that are multiplied with a panel of rows at a time.
+    groups: usize,
+    /// Threads that take rows.
+    threads: usize,
+    /// Elements of a packed block; every second one lies in the same place.
+    room: usize,
+    memory: Shared,
+    stages: &'a [Stage],
+}
 
-    unsafe fn tiles(&self, rows: Range<usize>, columns: Range<usize>) {
-        let Run { product, isa, .. } = self.run;
-        let blocks = depths(product.depth);
-        let above = self.run.rows.at(self.rows.start).start;
-        for block in self.blocks.start..self.blocks.end.max(self.blocks.start + 1) {
-            let deep = if self.blocks.is_empty() { 0..0 } else { blocks.at(block) };
-            let skip = deep.start - self.depth.start;
-            let finish = self.run.finish(block, blocks.panels);
-            for column in columns.clone() {
-                let lanes = self.lanes(column);
-                let right = (column - self.columns.start) * isa.width() * self.depth.len() + skip * isa.width();
-                for row in rows.clone() {
-                    let own = self.run.rows.at(row);
-                    let left = (own.start - above) * self.depth.len() + skip * own.len();
-                    let tile = Tile {
-                        depth: deep.len(),
-                        a: self.left.at(left),
-                        a_row: 1,
-                        a_step: own.len(),
-                        b: self.right.at(right),
-                        b_step: isa.width(),
-                        ..self.run.place(&own, &lanes, finish)
-                    };
-                    // SAFETY: the caller's.
-                    unsafe { isa.run(&tile, own.len()) };
-                }
+impl Stages<'_> {
+    /// What one thread does, with room for a panel of rows.
+    unsafe fn compute(&self, left: *mut f32) {
+        let mut before: Option<(&Stage, usize)> = None;
+        for (index, stage) in self.stages.iter().enumerate() {
+            let (columns, deep) =
+                (self.columns.at(index / self.depth.panels), self.depth.at(index % self.depth.panels));
+            let right = self.memory.at(index % 2 * self.room);
+            // SAFETY: the caller's; who packs has seen the end of the stage before the last, which lay in this place.
+            stage.packs.take(columns.len().div_ceil(PACKED), |task| unsafe {
+                let first = columns.start + task * PACKED;
+                self.pack(first..(first + PACKED).min(columns.end), &columns, &deep, right);
+            });
+            stage.packs.wait(columns.len().div_ceil(PACKED));
+            if let Some((stage, tasks)) = before {
+                stage.tiles.wait(tasks);
             }
+            let wide = columns.len().div_ceil(self.groups);
+            let across = columns.len().div_ceil(wide);
+            let tasks = self.run.rows.panels * across;
+            stage.tiles.take(tasks, |task| {
+                let first = columns.start + task % across * wide;
+                let group = first..(first + wide).min(columns.end);
+                // SAFETY: the caller's; every task has tiles of its own, and the columns are packed.
+                unsafe {
+                    self.tiles(task / across, group, &columns, (index % self.depth.panels, &deep), (left, right))
+                };
+            });
+            before = Some((stage, tasks));
+        }
+    }
+
+    /// Packs some panels of the columns of a stage.
+    unsafe fn pack(&self, panels: Range<usize>, columns: &Range<usize>, deep: &Range<usize>, to: *mut f32) {
+        let width = self.run.isa.width();
+        let turned = self.run.product.b.across != 1;
+        let step = if turned { deep.len() } else { PAGES };
+        for depth in (deep.start..deep.end).step_by(step) {
+            for panel in panels.clone() {
+                let lanes = self.run.lanes(panel);
+                let at = (panel - columns.start) * width * deep.len() + (depth - deep.start) * width;
+                let depths = step.min(deep.end - depth);
+                let fill = Panel { to: to.wrapping_add(at), width, lanes: lanes.len(), depth: depths };
+                // SAFETY: the caller's.
+                unsafe { self.run.product.b.pack(fill, lanes.start, depth) };
+            }
+        }
+    }
+
+    /// One panel of rows with some panels of columns.
+    unsafe fn tiles(
+        &self,
+        row: usize,
+        group: Range<usize>,
+        columns: &Range<usize>,
+        (block, deep): (usize, &Range<usize>),
+        (left, right): (*mut f32, *mut f32),
+    ) {
+        let Run { product, isa, .. } = *self.run;
+        let (own, width) = (self.run.rows.at(row), isa.width());
+        let (a, a_row, a_step) = if product.a.along == 1 && group.len() < SHARED {
+            (product.a.at(own.start, deep.start), product.a.across, 1)
+        } else {
+            let fill = Panel { to: left, width: own.len(), lanes: own.len(), depth: deep.len() };
+            // SAFETY: the caller's.
+            unsafe { product.a.pack(fill, own.start, deep.start) };
+            (left.cast_const(), 1, own.len())
+        };
+        let finish = self.run.finish(block, self.depth.panels);
+        // Threads take rows in turn.
+        let below = if row + self.threads < self.run.rows.panels { self.run.rows.at(row + self.threads) } else { 0..0 };
+        let (first, end) = (group.start, group.end);
+        for panel in group {
+            let b = right.wrapping_add((panel - columns.start) * width * deep.len());
+            let place = self.run.place(&own, &self.run.lanes(panel), finish);
+            let out = if panel + 1 < end {
+                place.out.wrapping_add(width * place.out_column)
+            } else {
+                self.run.at(below.start, first * width)
+            };
+            let (from, step) = self.ahead(panel - first, &below, deep);
+            let ahead = Ahead { out, from, step };
+            let tile = Tile { depth: deep.len(), a, a_row, a_step, b, b_step: width, ahead, ..place };
+            // SAFETY: the caller's.
+            unsafe { isa.run(&tile, own.len()) };
+        }
+    }
+    /// The part of the next rows that is fetched beside the `index`-th tile of a panel: one of its rows, or some depths of
+    /// all of them.
+    fn ahead(&self, index: usize, below: &Range<usize>, deep: &Range<usize>) -> (*const f32, usize) {
+        let (a, depths) = (self.run.product.a, deep.len().div_ceil(STEPS));
+        if a.along == 1 && index < below.len() {
+            (a.at(below.start + index, deep.start), STEPS)
+        } else if a.across == 1 && !below.is_empty() && (index + 1) * depths <= deep.len() {
+            (a.at(below.start, deep.start + index * depths), a.along)
+        } else {
+            (std::ptr::null(), 0)
         }
     }
 }

@@ -65,6 +65,11 @@ pub trait Simd: Copy {
     /// # Safety
     /// As `splat`.
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
+    /// Brings memory that is needed soon into the second cache; any address will do.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn prefetch(_at: *const f32) {}
     /// The sum of all lanes.
     ///
     /// # Safety
@@ -298,6 +303,12 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn prefetch(at: *const f32) {
+        // SAFETY: the caller's; an address that is not there is ignored.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
+    }
+
+    #[inline(always)]
     unsafe fn sum(x: __m256) -> f32 {
         let mut lanes = [0.0; 8];
         // SAFETY: the array has eight elements.
@@ -435,6 +446,12 @@ impl Simd for Avx512 {
     unsafe fn max(a: __m512, b: __m512) -> __m512 {
         // SAFETY: the caller's.
         unsafe { _mm512_max_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch(at: *const f32) {
+        // SAFETY: the caller's; an address that is not there is ignored.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
     }
 
     #[inline(always)]
