@@ -59,14 +59,17 @@ pub fn run<T: Send>(op: &str, call: impl FnOnce() -> T + Send) -> Result<T> {
 
 /// As `run`, for work (counted in elements) worth other threads: Python's go on meanwhile, and the pool's may help.
 pub fn heavy<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
-    if work <= DETACH_ABOVE {
-        run(op, call)
-    } else if work < PARALLEL_ABOVE {
+    if work < PARALLEL_ABOVE {
         // No kernel starts threads for so little, and the way to the pool takes longer than the work.
-        detached(|| run(op, call))
+        alone(op, work, call)
     } else {
         detached(|| in_pool(op, call))
     }
+}
+
+/// As `heavy`, for work that is done by one thread whatever its size: it stays where it is.
+pub fn alone<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
+    if work <= DETACH_ABOVE { run(op, call) } else { detached(|| run(op, call)) }
 }
 
 /// Runs an engine call on the chosen pool. Going there and back takes ten microseconds, so small work stays away.

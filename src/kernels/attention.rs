@@ -13,6 +13,8 @@ use super::product::{Even, with_scratch};
 use super::softmax::fold;
 use super::vector::{Task, dispatch};
 
+/// Multiplications of queries and keys below which threads cost more than they save.
+const PARALLEL_ABOVE: usize = 1 << 19;
 /// Queries of one task, at most.
 const QUERIES: usize = 140;
 /// Keys whose scores are held at once on the way there.
@@ -247,7 +249,13 @@ impl Attention {
             let (head, rows) = (task / parts.panels, parts.at(task % parts.panels));
             self.forward_rows(head, rows, View::of(out, head), View::of(logs, head));
         };
-        spread_over(heads * parts.panels, 1, &one);
+        let tasks = heads * parts.panels;
+        if self.is_shared() { spread_over(tasks, 1, &one) } else { (0..tasks).for_each(one) }
+    }
+
+    /// Whether several threads compute it.
+    pub fn is_shared(&self) -> bool {
+        self.sizes()[..4].iter().fold(1, |work: usize, &size| work.saturating_mul(size)) > PARALLEL_ABOVE
     }
 
     unsafe fn forward_rows(&self, head: usize, rows: Range<usize>, out: View, logs: View) {

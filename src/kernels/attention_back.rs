@@ -119,7 +119,8 @@ impl Attention {
     pub unsafe fn backward(&self, all: &Gradients) {
         let [heads, ..] = self.sizes();
         // SAFETY: the caller's; every task has a head of its own.
-        spread_over(heads, 1, &|head| unsafe { self.backward_head(head, all) });
+        let one = |head: usize| unsafe { self.backward_head(head, all) };
+        if self.is_shared() { spread_over(heads, 1, &one) } else { (0..heads).for_each(one) }
     }
 
     unsafe fn backward_head(&self, head: usize, all: &Gradients) {

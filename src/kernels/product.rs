@@ -66,7 +66,7 @@ unsafe impl Sync for Product {}
 unsafe impl Send for Product {}
 
 /// Multiplications below which a product is not worth several threads.
-const PARALLEL_ABOVE: usize = 1 << 18;
+const PARALLEL_ABOVE: usize = 1 << 21;
 /// Depth of one block of sums: a panel of rows of it stays in the first cache. Results depend on it.
 const DEPTH: usize = 384;
 /// Elements of the columns that are packed at a time: they stay in the second cache.
@@ -156,37 +156,33 @@ fn each(count: usize, parallel: bool, call: impl Fn(usize) + Sync) {
     }
 }
 
-/// Computes one product.
+/// Whether several threads compute `count` products of these sizes. A few rows take as long as reading the other side.
+pub fn shared(count: usize, [rows, columns, depth]: [usize; 3]) -> bool {
+    let work = rows.max(FEW).saturating_mul(columns.max(FEW)).saturating_mul(depth);
+    work.saturating_mul(count) > PARALLEL_ABOVE
+}
+
+/// Computes `count` products of one size: each by several threads, or several at once.
 ///
 /// # Safety
 /// Both sides have the product's sizes, and the results lie in memory that nothing else uses and no side reads.
-pub unsafe fn multiply(product: &Product) {
-    let work = product.rows.saturating_mul(product.columns).saturating_mul(product.depth);
-    // SAFETY: the caller's.
-    unsafe { multiply_by(product, work > PARALLEL_ABOVE && rayon::current_num_threads() > 1) }
-}
-
-/// Computes `count` products: each by several threads, or several at once.
-///
-/// # Safety
-/// As `multiply`, for each.
 pub unsafe fn multiply_each(count: usize, product: impl Fn(usize) -> Product + Sync) {
     if count == 0 {
         return;
     }
     let Product { rows, columns, depth, .. } = product(0);
-    let work = rows.saturating_mul(columns).saturating_mul(depth);
-    let threads = rayon::current_num_threads();
-    if threads > 1 && count >= threads && work.saturating_mul(count) > PARALLEL_ABOVE {
+    let threads = if shared(count, [rows, columns, depth]) { rayon::current_num_threads() } else { 1 };
+    if threads > 1 && count >= threads {
         // SAFETY: the caller's.
-        each(count, true, |index| unsafe { multiply_by(&product(index), false) });
+        each(count, true, |index| unsafe { multiply(&product(index), false) });
     } else {
+        let parallel = threads > 1 && shared(1, [rows, columns, depth]);
         // SAFETY: the caller's.
-        (0..count).for_each(|index| unsafe { multiply(&product(index)) });
+        (0..count).for_each(|index| unsafe { multiply(&product(index), parallel) });
     }
 }
 
-unsafe fn multiply_by(product: &Product, parallel: bool) {
+unsafe fn multiply(product: &Product, parallel: bool) {
     if product.rows == 0 || product.columns == 0 {
         return;
     }
@@ -223,7 +219,7 @@ unsafe fn by_dots(product: &Product, parallel: bool) {
             }
             Matrix { from: memory.cast_const(), across: depth, along: 1 }
         };
-        let wide = (PARALLEL_ABOVE / 8 / depth.max(1)).max(8);
+        let wide = (PARALLEL_ABOVE / 64 / depth.max(1)).max(8);
         each(columns.div_ceil(wide), parallel, |task| {
             let (left, right): (&Matrix, &Matrix) = (&lined, &w);
             let (column, out) = (task * wide, product.out);

@@ -110,8 +110,14 @@ fn forward(inputs: [&Tensor; 3], mask: Option<&Tensor>, options: Options) -> Res
     shape[last] = 1;
     let (logs, _) = Tensor::uninit_with_pointer(&shape, DType::F32)?;
     let (to, column) = (Elements::of(&out)?, Elements::of(&logs)?);
+    let shared = attention.is_shared();
     // SAFETY: `checked` has seen that the shapes fit, and the results are fresh.
-    guard::heavy(NAME, work, move || unsafe { attention.forward(&to, &column) })?;
+    let call = move || unsafe { attention.forward(&to, &column) };
+    if shared {
+        guard::heavy(NAME, work, call)?
+    } else {
+        guard::alone(NAME, work, call)?
+    }
     Ok([out, logs])
 }
 
@@ -133,8 +139,14 @@ fn backward(
         key: Elements::of(&results[1])?,
         value: Elements::of(&results[2])?,
     };
+    let (shared, work) = (attention.is_shared(), work.saturating_mul(2));
     // SAFETY: as in `forward`.
-    guard::heavy(NAME, work.saturating_mul(2), move || unsafe { attention.backward(&all) })?;
+    let call = move || unsafe { attention.backward(&all) };
+    if shared {
+        guard::heavy(NAME, work, call)?
+    } else {
+        guard::alone(NAME, work, call)?
+    }
     Ok(results)
 }
 

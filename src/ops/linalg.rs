@@ -14,6 +14,7 @@ use crate::guard;
 use crate::kernels::gemm;
 use crate::kernels::memory::Elements;
 use crate::kernels::micro::Finish;
+use crate::kernels::product;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, broadcast};
@@ -110,8 +111,15 @@ fn single_product(
         None => None,
     };
     let (x, y) = (as_type(a, DType::F32)?, as_type(b, DType::F32)?);
+    let (batch, matrix) = shape.split_at(shape.len() - 2);
+    let shared = product::shared(batch.iter().product(), [matrix[0], matrix[1], x.size(x.rank() - 1)]);
     let (to, x, y) = (Elements::of(&out)?, Elements::of(&x)?, Elements::of(&y)?);
-    guard::heavy(op, work, move || gemm::singles([&to, &x, &y], Finish::PLAIN, start.as_ref()))?;
+    let call = move || gemm::singles([&to, &x, &y], Finish::PLAIN, start.as_ref());
+    if shared {
+        guard::heavy(op, work, call)?
+    } else {
+        guard::alone(op, work, call)?
+    }
     as_type(&out, a.dtype())
 }
 
