@@ -124,6 +124,8 @@ SIZES = [
     (29, 65, 400),
     (100, 7, 900),
     (130, 300, 500),
+    (170, 70, 400),
+    (100, 900, 770),
 ]
 
 
@@ -165,7 +167,9 @@ a, b, w = pyburn.randn(37, 410), pyburn.randn(410, 45), pyburn.randn(45, 410)
 q, k, v = (pyburn.randn(1, 2, n, 20, requires_grad=True) for n in (150, 140, 140))
 out = pyburn.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 out.square().sum().backward()
-parts = [a @ b, pyburn.nn.functional.linear(a, w, b[0]), b.t() @ a.t(), a[:3] @ b, q.grad, k.grad, v.grad, out.detach()]
+large = (pyburn.randn(120, 770) @ pyburn.randn(770, 810))[:, ::37]
+parts = [large, a @ b, pyburn.nn.functional.linear(a, w, b[0]), b.t() @ a.t(), a[:3] @ b]
+parts += [q.grad, k.grad, v.grad, out.detach()]
 print(pyburn.cat([part.reshape(-1) for part in parts]).double().tolist())
 """
 
@@ -177,6 +181,20 @@ def test_narrower_vectors(width):
     scope = {"print": lambda value: scope.update(found=value)}
     exec(PRODUCTS, scope)
     np.testing.assert_allclose(eval(run.stdout, {"inf": np.inf, "nan": np.nan}), scope["found"], rtol=1e-4, atol=1e-4)
+
+
+def test_threads_do_not_change_a_bit():
+    pyburn.manual_seed(0)
+    a, b, rows = pyburn.randn(333, 800), pyburn.randn(800, 900), pyburn.randn(3, 2, 800)
+    threads, found = pyburn.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            pyburn.set_num_threads(count)
+            parts = [a @ b, b.t() @ a.t(), pyburn.stack([a, a]) @ b, rows @ b, a[:6] @ a.t()]
+            found.append([part.numpy().tobytes() for part in parts])
+    finally:
+        pyburn.set_num_threads(threads)
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("depth", [1, 3, 15])
