@@ -279,6 +279,11 @@ impl<'a> Side<'a> {
 /// Geometries lie inside their memories, which hold `T` or `Complex<T>` as `what` says; they have equal sizes but for
 /// the dimension, along which `to` has as many elements as its kind of line needs. The output does not overlap itself.
 pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's; `T` is float32.
+    if super::vector::is_wide::<T>() && unsafe { side_by_side(what, from, to) } {
+        return;
+    }
     let method = Method::<T>::of(what);
     let others: Vec<usize> = (0..from.geometry.rank()).filter(|&dim| dim != what.dim).collect();
     let count: usize = others.iter().map(|&dim| from.geometry.shape[dim]).product();
@@ -328,6 +333,67 @@ pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>
             block(index * together..count.min((index + 1) * together));
         });
     }
+}
+
+/// Transforms lines of float32 that lie side by side in both memories, a vector of them at a time; false where they do
+/// not, or their length has large factors.
+///
+/// # Safety
+/// As `transform`; the processor has AVX-512.
+#[cfg(target_arch = "x86_64")]
+unsafe fn side_by_side(what: Transform, from: Place<'_>, to: Place<'_>) -> bool {
+    use super::fft_columns::{Input, LANES, Lines, Passes, transform};
+    let strides = |place: Place<'_>, dim: usize| place.geometry.strides.get(dim).copied().unwrap_or(0);
+    let shape = &from.geometry.shape;
+    let others = (0..from.geometry.rank()).filter(|&dim| dim != what.dim && shape[dim] > 1);
+    let Some(along) = others.clone().find(|&dim| strides(from, dim) == 1 && strides(to, dim) == 1) else {
+        return false;
+    };
+    let (input, length) = match what.from {
+        Line::Real if what.length.is_multiple_of(2) => (Input::Pairs, what.length / 2),
+        Line::Real => (Input::Real, what.length),
+        Line::Complex => (Input::Complex, what.length),
+        Line::Half => return false,
+    };
+    let aligned = from.memory.at::<f32>(0).is_aligned() && to.memory.at::<f32>(0).is_aligned();
+    if !aligned || what.to == Line::Real || strides(from, what.dim) == 1 || shape[along] < LANES / 2 {
+        return false;
+    }
+    let Some(passes) = Passes::of(length) else { return false };
+    let outer: Vec<usize> = others.filter(|&dim| dim != along).collect();
+    let blocks = shape[along].div_ceil(LANES);
+    let count = outer.iter().map(|&dim| shape[dim]).product::<usize>() * blocks;
+    let floats = if input == Input::Complex { 2 } else { 1 };
+    let one = |index: usize| {
+        let (first, mut rest) = (index % blocks * LANES, index / blocks);
+        let (mut read, mut written) = (from.geometry.offset + first, to.geometry.offset + first);
+        for &dim in outer.iter().rev() {
+            let place = rest % shape[dim];
+            rest /= shape[dim];
+            read += place * strides(from, dim);
+            written += place * strides(to, dim);
+        }
+        let lines = Lines {
+            from: from.memory.at::<f32>(read * floats),
+            from_step: strides(from, what.dim) * floats,
+            given: shape.get(what.dim).copied().unwrap_or(1),
+            input,
+            to: to.memory.at::<f32>(written * 2),
+            to_step: strides(to, what.dim) * 2,
+            wanted: if what.to == Line::Half { what.length / 2 + 1 } else { what.length },
+            count: LANES.min(shape[along] - first),
+            forward: what.forward,
+            scale: what.scale as f32,
+        };
+        // SAFETY: the caller's; every block has lines of its own.
+        unsafe { transform(&passes, &lines) };
+    };
+    if count * LANES * what.length < PARALLEL_ABOVE {
+        (0..count).for_each(one);
+    } else {
+        spread_over(count, 1, &one);
+    }
+    true
 }
 
 /// The transform of real numbers from that of their pairs: the first half, or, with the mirrored rest, all of it.

@@ -21,6 +21,8 @@ pub mod entropy;
 pub mod extreme;
 pub mod factor;
 pub mod fft;
+#[cfg(target_arch = "x86_64")]
+mod fft_columns;
 mod floats;
 pub mod gemm;
 pub mod gru;
