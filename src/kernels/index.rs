@@ -11,6 +11,8 @@ use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
+#[cfg(target_arch = "x86_64")]
+use super::vector::is_wide;
 use super::vector::{Task, dispatch};
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -178,6 +180,22 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
     in_parts(numbers.len(), 1, &|part| {
         let Some(own) = numbers.get(part.clone()) else { return };
         let mut outside = false;
+        #[cfg(target_arch = "x86_64")]
+        if size_of::<T>() == 4 && row.step == 0 && along.own == 1 && row.size >= 8 && is_wide::<f32>() {
+            let mut at = part.start;
+            while at < part.end {
+                let count = (row.size - at % row.size).min(part.end - at);
+                let Some(named) = numbers.get(at..at + count) else { return };
+                let first = source.at::<i32>(start(outer, at / row.size));
+                // SAFETY: the processor has AVX-512; as below, and numbers are checked there.
+                outside |= unsafe { gather_wide(first, named, along.size, out.at(at)) };
+                at += count;
+            }
+            if outside {
+                failed.store(true, Ordering::Relaxed);
+            }
+            return;
+        }
         dispatch(Outside { numbers: own, size: along.size as u64, found: &mut outside });
         if outside {
             return failed.store(true, Ordering::Relaxed);
@@ -204,6 +222,32 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
         }
     });
     !failed.into_inner()
+}
+
+/// The elements with these numbers, eight at a time; says whether a number is not below `size`, whose place is then zero.
+///
+/// # Safety
+/// `size` elements of four bytes lie at `from`, and `to` has room for one for each number; the processor has AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn gather_wide(from: *const i32, numbers: &[i64], size: usize, to: *mut i32) -> bool {
+    use std::arch::x86_64::*;
+    let (limit, zero) = (_mm512_set1_epi64(size as i64), _mm256_setzero_si256());
+    let mut outside = 0;
+    for (part, named) in numbers.chunks(8).enumerate() {
+        let there = __mmask8::MAX >> (8 - named.len());
+        // SAFETY: the caller's; the masks leave out what is not there, and a hint may be given for any address.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(named.as_ptr().wrapping_add(256).cast());
+            let number = _mm512_maskz_loadu_epi64(there, named.as_ptr());
+            // Negative numbers are large unsigned ones.
+            let inside = _mm512_mask_cmplt_epu64_mask(there, number, limit);
+            outside |= there ^ inside;
+            let values = _mm512_mask_i64gather_epi32::<4>(zero, inside, number, from);
+            _mm256_mask_storeu_epi32(to.add(8 * part), there, values);
+        }
+    }
+    outside != 0
 }
 
 /// Whole rows, each `WIDE` pieces of 32 bytes or as many as `pieces` says.
