@@ -18,7 +18,8 @@ def values(shape, complex=False, seed=0):
 
 
 def agree(f, x):
-    found, exact = to_torch(f(pyburn, from_torch(x))), f(torch, x.to(torch.complex128 if x.is_complex() else torch.float64))
+    found = to_torch(f(pyburn, from_torch(x)))
+    exact = f(torch, x.to(torch.complex128 if x.is_complex() else torch.float64))
     scale = exact.abs().max().item() + 1e-30
     torch.testing.assert_close(found / scale, exact.to(found.dtype) / scale, rtol=1e-6, atol=3e-6)
 
