@@ -4,9 +4,9 @@ import numpy as np
 import pyburn
 import pytest
 import torch
+from widths import WIDTHS, check_width
 
 from oracle import from_torch, to_torch
-from widths import WIDTHS, check_width
 
 LENGTHS = [1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 25, 27, 30, 60, 125, 128, 243, 500, 1000, 7, 14, 22]
 
