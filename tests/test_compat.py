@@ -168,3 +168,20 @@ def test_names_of_types_are_torchs_under_the_alias():
     assert (str(pyburn.float32), repr(pyburn.Size([2]))) == ("pyburn.float32", "pyburn.Size([2])")
     assert pyburn.ones(1).type() == "pyburn.FloatTensor"
     assert pyburn.ones(1).type("torch.LongTensor").dtype is pyburn.int64
+
+
+def test_functorch_is_there_with_and_without_torch():
+    code = """
+        import importlib.machinery, sys, warnings
+        if {hide}:
+            finder = importlib.machinery.PathFinder.find_spec
+            importlib.machinery.PathFinder.find_spec = classmethod(
+                lambda cls, name, *rest: None if name == "functorch" else finder(name, *rest))
+        warnings.simplefilter("ignore")
+        from functorch import grad, make_functional, vmap
+        import pyburn
+        function, values = make_functional(pyburn.nn.Linear(2, 1))
+        print(vmap is pyburn.func.vmap, function(values, pyburn.ones(3, 2)).shape == (3, 1))
+    """
+    for hide in (True, False):
+        assert aliased(code.format(hide=hide)) == ["True True"]

@@ -182,3 +182,21 @@ def test_batch_norms_that_keep_nothing(rows):
         return numbers(call(library.linspace(-1, 1, rows * 15).sin().mul(9).cos().reshape(rows, 5, 3)))
 
     same(run(pyburn), run(torch))
+
+
+def test_functionalize_gives_the_same_values():
+    def writes(x):
+        y = x.clone()
+        y.add_(1)[0] = 7
+        return y * x
+
+    values = [1.0, 2.0, 3.0]
+    for remove in ("mutations", "mutations_and_views"):
+        ours = pyburn.func.functionalize(writes, remove=remove)(pyburn.tensor(values))
+        same(numbers(ours), numbers(torch.func.functionalize(writes, remove=remove)(torch.tensor(values))))
+    for library in (pyburn, torch):
+        given = library.tensor(values)
+        library.func.functionalize(lambda x: x.mul_(2))(given)
+        assert given.tolist() == [2.0, 4.0, 6.0]
+        with pytest.raises(RuntimeError, match="invalid argument for remove=views"):
+            library.func.functionalize(writes, remove="views")

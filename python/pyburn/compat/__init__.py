@@ -118,6 +118,19 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+class _Functorch(importlib.abc.MetaPathFinder):
+    """Answers for `functorch`, which comes with torch, where torch is not installed."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The place of the functions that were functorch's."""
+        if fullname != "functorch":
+            return None
+        module = importlib.import_module("torch._functorch.deprecated")
+        return importlib.machinery.ModuleSpec(fullname, _Loader(module))
+
+
 _torch: _Torch | None = None
 # Modules of pyburn that torch has not; `import torch.tensor` must not put a module over the function.
 _NOT_TORCH = ("compat", "lr_scheduler", "module", "safetensors", "tensor")
@@ -199,6 +212,7 @@ def alias_torch() -> ModuleType:
     if _torch is None:
         _torch = _Torch()
         sys.meta_path.insert(0, _Finder())
+        sys.meta_path.append(_Functorch())
         sys.modules.update({f"torch.{path}": paths.late(path) for path in paths.EARLY})
         _follow_spawned_processes()
         _open_children()
