@@ -14,7 +14,7 @@ const PARALLEL_ABOVE: usize = 1 << 18;
 
 /// Multiplications from which the `gemm` crate is a little faster than our own core, where no factor is transposed. It
 /// knows no limit of the width of vectors.
-const LARGE: usize = 1 << 29;
+const LARGE: usize = 1 << 32;
 
 /// What a product does to what stands in its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
