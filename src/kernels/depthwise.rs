@@ -25,7 +25,7 @@ impl Sizes {
         let kind = p.channels == 1 && p.filters == 1 && p.kernel == [1, 3, 3] && p.dilation == [1; 3];
         let placed = p.padding == [0, 1, 1] && p.stride[1] == stride && stride <= 2 && p.input[0] == 1;
         let sizes = [1, 2].map(|dim| (p.input[dim] - 1) / stride + 1);
-        (kind && placed && p.output == [1, sizes[0], sizes[1]]).then_some(Self {
+        (widest::has_parts() && kind && placed && p.output == [1, sizes[0], sizes[1]]).then_some(Self {
             input: [p.input[1], p.input[2]],
             output: sizes,
             stride,
@@ -45,7 +45,7 @@ impl Sizes {
 
 /// `LANES` neighbours from column `at` on, zeros outside of the row.
 #[derive(Clone, Copy)]
-struct Reach<S: Simd> {
+pub struct Reach<S: Simd> {
     part: S::Part,
     at: isize,
 }
@@ -54,7 +54,7 @@ impl<S: Simd> Reach<S> {
     /// # Safety
     /// As all of `Simd`.
     #[inline(always)]
-    unsafe fn new(at: isize, width: usize) -> Self {
+    pub unsafe fn new(at: isize, width: usize) -> Self {
         let first = usize::try_from(-at).unwrap_or(0).min(S::LANES);
         let end = usize::try_from(width as isize - at).unwrap_or(0).clamp(first, S::LANES);
         // SAFETY: the caller's.
@@ -64,7 +64,7 @@ impl<S: Simd> Reach<S> {
     /// # Safety
     /// The row has the width that the reach was made for.
     #[inline(always)]
-    unsafe fn load(self, row: *const f32) -> S::V {
+    pub unsafe fn load(self, row: *const f32) -> S::V {
         // SAFETY: the caller's.
         unsafe { S::load_part(row.wrapping_offset(self.at), self.part) }
     }
@@ -72,7 +72,7 @@ impl<S: Simd> Reach<S> {
     /// # Safety
     /// As `load`.
     #[inline(always)]
-    unsafe fn store(self, row: *mut f32, x: S::V) {
+    pub unsafe fn store(self, row: *mut f32, x: S::V) {
         // SAFETY: the caller's.
         unsafe { S::store_part(row.wrapping_offset(self.at), self.part, x) }
     }

@@ -45,3 +45,11 @@ pub fn run(work: impl Work) {
         work.run::<Plain>();
     }
 }
+
+/// Whether vectors are wide enough that parts of them are read at once.
+pub fn has_parts() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return width() >= 256;
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
