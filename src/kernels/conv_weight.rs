@@ -6,6 +6,8 @@ use super::conv::Problem;
 use super::conv_tile::{self, Start, Walk};
 use super::convolve::{LayOut, ROUND, Shared, TASK, lay_out_shared, sheet_of, split, with_scratch};
 use super::iterate::spread_over;
+use super::micro::Finish;
+use super::product::{self, Matrix, Out, Product, Side};
 use super::sheet::Sheet;
 use super::simd::Simd;
 use super::widest::{self, Work};
@@ -18,6 +20,9 @@ const FEW: usize = 8;
 
 /// Filters beside each other in a panel: three of the widest vectors.
 const PANEL: usize = 48;
+
+/// Elements of the weight from which windows of one element are products of matrices.
+const LARGE: usize = 1 << 13;
 
 /// Window elements of one task where tasks share out the weight.
 const SHARE: usize = 32;
@@ -211,6 +216,10 @@ pub fn weight_gradient(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32])
         by_rows(p, &sheet, x, grad, weight);
         return true;
     }
+    if p.groups == 1 && p.kernel == [1; 3] && sheet.is_source() && p.channels * p.filters >= LARGE {
+        by_products(p, x, grad, weight);
+        return true;
+    }
     weight.fill(0.0);
     let image = p.channels * p.input.iter().product::<usize>();
     let plane = p.filters * p.output.iter().product::<usize>();
@@ -241,6 +250,26 @@ pub fn weight_gradient(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32])
         }
     }
     true
+}
+
+/// Windows of one element: the gradient of the results times the input, sample by sample.
+fn by_products(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32]) {
+    let places = p.output.iter().product::<usize>();
+    let samples = x.chunks_exact(p.channels * places).zip(grad.chunks_exact(p.filters * places));
+    for (sample, (x, grad)) in samples.enumerate() {
+        let side = |from: &[f32]| Side::Matrix(Matrix { from: from.as_ptr(), across: places, along: 1 });
+        let product = Product {
+            rows: p.filters,
+            columns: p.channels,
+            depth: places,
+            a: side(grad),
+            b: side(x),
+            out: Out { to: weight.as_mut_ptr(), row: p.channels, column: 1 },
+            finish: Finish { add: sample > 0, ..Finish::PLAIN },
+        };
+        // SAFETY: both samples have `places` elements in each row, the weight one for each pair of rows.
+        unsafe { product::multiply(&product) };
+    }
 }
 
 impl Pass<'_> {
