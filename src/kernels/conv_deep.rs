@@ -35,7 +35,7 @@ impl Work for Deep<'_> {
             pass.pairs.iter().zip(0_u32..).map(|(&[_, from], index)| [from, index * PANEL as u32]).collect();
         let walk =
             Walk { segments: pass.segments, a_step: pass.sheet.channel(), b_step: pairs.len() * PANEL, pairs: &pairs };
-        let (plane, mut tile) = (pass.plane(), [0.0; LARGEST]);
+        let mut tile = [0.0; LARGEST];
         let mut start = [0.0; PANEL];
         if let Some(bias) = pass.bias {
             start[..self.rows.len()].copy_from_slice(&bias[self.rows.clone()]);
@@ -59,13 +59,7 @@ impl Work for Deep<'_> {
                     }
                     let b = self.panel.as_ptr().add(first);
                     conv_tile::compute::<S>((height, breadth), walk, &a, b, None, Start::There, to);
-                    for r in 0..height {
-                        let (unit, at) = ((place + r) / plane, (place + r) % plane);
-                        for row in 0..(breadth * S::LANES).min(self.rows.len() - first) {
-                            let filter = unit * pass.rows + self.rows.start + first + row;
-                            *self.out.at(filter * plane + at) = tile[r * PANEL + row];
-                        }
-                    }
+                    self.put::<S>(&tile, place..place + height, first);
                 }
             }
             place += height;
@@ -74,12 +68,46 @@ impl Work for Deep<'_> {
 }
 
 impl Deep<'_> {
+    /// Turns a tile round: places lie side by side in the result, but those of one unit only.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `S`, and the results are there.
+    #[inline(always)]
+    unsafe fn put<S: Simd>(&self, tile: &[f32; LARGEST], places: Range<usize>, first: usize) {
+        let (pass, plane, each) = (self.pass, self.pass.plane(), self.pass.places());
+        let count = (3 * S::LANES).min(self.rows.len() - first);
+        let mut place = places.start;
+        while place < places.end {
+            let (unit, at) = (place / each, place % each);
+            let filter = unit * pass.rows + self.rows.start + first;
+            let from = &tile[(place - places.start) * PANEL..];
+            if !pass.is_dense() {
+                let to = filter * plane + pass.target_of(at);
+                for (row, &value) in from.iter().enumerate().take(count) {
+                    // SAFETY: the caller's.
+                    unsafe { *self.out.at(to + row * plane) = value };
+                }
+                place += 1;
+                continue;
+            }
+            let tall = (places.end - place).min(each - at).min(S::LANES);
+            for row in (0..count).step_by(S::LANES) {
+                // SAFETY: the caller's; a tile has `PANEL` elements in each row.
+                unsafe {
+                    let to = self.out.at((filter + row) * plane + at);
+                    S::transpose((from.as_ptr().add(row), PANEL), (to, plane), tall, S::LANES.min(count - row));
+                }
+            }
+            place += tall;
+        }
+    }
+
     /// Where the window of a place begins.
     #[inline(always)]
     fn at(&self, place: usize) -> *const f32 {
-        let (sheet, plane) = (&self.pass.sheet, self.pass.plane());
+        let (sheet, each) = (&self.pass.sheet, self.pass.places());
         let [_, height, width] = sheet.outputs;
-        let (unit, place) = (place / plane, place % plane);
+        let (unit, place) = (place / each, place % each);
         let (line, w) = (place / width, place % width);
         let column = (line / height * sheet.rows + line % height) * sheet.pitch + w;
         self.sheets.wrapping_add(unit * self.step + column)

@@ -16,7 +16,7 @@ use super::widest::{self, Work};
 const NEAR: usize = 1 << 16;
 
 /// Floats of weights that do not stay in the cache from one sample to the next.
-const HEAVY: usize = 1 << 18;
+const HEAVY: usize = 1 << 19;
 
 /// Floats of sheets that are laid out at once where threads share them.
 pub const ROUND: usize = 1 << 22;
@@ -311,6 +311,25 @@ impl Pass<'_> {
         self.target.sizes.iter().product()
     }
 
+    /// Results of a row that this pass computes, which is all of them where they are dense.
+    pub fn places(&self) -> usize {
+        self.sheet.outputs.iter().product()
+    }
+
+    pub fn is_dense(&self) -> bool {
+        self.target.step == [1; 3]
+    }
+
+    /// Where the result of a place belongs in its row.
+    #[inline(always)]
+    pub fn target_of(&self, place: usize) -> usize {
+        let (Target { sizes, first, step }, [_, height, width]) = (self.target, self.sheet.outputs);
+        let (line, w) = (place / width, place % width);
+        let (d, h) = (line / height, line % height);
+        let line = (d * step[0] + first[0]) * sizes[1] + h * step[1] + first[1];
+        line * sizes[2] + w * step[2] + first[2]
+    }
+
     /// Rows whose weights stay near.
     fn near(&self) -> usize {
         (NEAR / self.depth().max(1)).max(8) / 8 * 8
@@ -402,8 +421,8 @@ impl Pass<'_> {
     /// Whether vectors along the columns of so many units would hold little but what lies between rows.
     fn is_deep(&self, units: usize) -> bool {
         let used = self.sheet.columns.next_multiple_of(16);
-        let plain = self.groups == 1 && self.target.step == [1; 3] && self.rows >= 16;
-        plain && units > 1 && units * self.plane() >= 64 && 5 * self.plane() < 4 * used && used <= 128
+        let several = self.groups == 1 && self.rows >= 16 && units > 1 && units * self.places() >= 64;
+        several && 5 * self.places() < 4 * used && used <= 128
     }
 
     fn run_deep(&self, x: &[f32], units: usize, out: Shared) {
@@ -420,7 +439,7 @@ impl Pass<'_> {
                 lay_out_shared(&self.sheet, self.sources, x, shared, step);
             }
             let images = Shared::of_read(x);
-            let places = count * self.plane();
+            let places = count * self.places();
             let wanted = (4 * rayon::current_num_threads()).div_ceil(panels.len()).min(places / 64).max(1);
             let parts = split(places, places.div_ceil(wanted).next_multiple_of(8));
             let out = out.at_offset(first * self.plane() * self.rows);

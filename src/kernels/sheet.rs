@@ -6,6 +6,7 @@
 //! sheets per dimension first. Zeros at the end of a row are those at the beginning of the next one. Between the rows of
 //! results lie columns that mean nothing.
 
+use super::depthwise::Reach;
 use super::simd::Simd;
 
 /// The windows along one dimension: result `o` reads `o * stride + shift` for each tap, zero outside the source.
@@ -114,6 +115,15 @@ impl Sheet {
     #[inline(always)]
     pub unsafe fn fill<S: Simd>(&self, source: &[f32], sheet: &mut [f32]) {
         let [_, height, width] = self.source;
+        let pairs = self.phases.as_chunks::<2>();
+        let paired = pairs.1.is_empty() && pairs.0.iter().all(|[a, b]| [a[0], a[1], 0] == *a && [a[0], a[1], 1] == *b);
+        if self.stride[2] == 2 && self.planes == 1 && self.source[0] == 1 && paired {
+            for (phase, sheets) in pairs.0.iter().zip(sheet.chunks_exact_mut(2 * self.length)) {
+                // SAFETY: the caller's.
+                unsafe { self.fill_pair::<S>(phase[0][1], source, sheets) };
+            }
+            return;
+        }
         for (phase, sheet) in self.phases.iter().zip(sheet.chunks_exact_mut(self.length)) {
             let (first, end) = self.inside(2, phase[2], self.pitch);
             let start = (first * self.stride[2] + phase[2]).wrapping_add_signed(self.low[2]);
@@ -132,6 +142,38 @@ impl Sheet {
             }
             clear(&mut sheet[done..]);
         }
+    }
+
+    /// Lays out the even and the odd columns of every second row.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `S`.
+    #[inline(always)]
+    unsafe fn fill_pair<S: Simd>(&self, phase: usize, source: &[f32], sheets: &mut [f32]) {
+        let width = self.source[2];
+        let (even, odd) = sheets.split_at_mut(self.length);
+        for row in 0..self.rows {
+            let to = row * self.pitch..(row + 1) * self.pitch;
+            let Some(h) = self.at(1, row, phase) else {
+                even[to.clone()].fill(0.0);
+                odd[to].fill(0.0);
+                continue;
+            };
+            let from = source[h * width..][..width].as_ptr();
+            for first in (0..self.pitch).step_by(S::LANES) {
+                // SAFETY: the caller's; both sheets have the row.
+                unsafe {
+                    let at = 2 * first as isize + self.low[2];
+                    let (low, high) = (Reach::<S>::new(at, width), Reach::<S>::new(at + S::LANES as isize, width));
+                    let dealt = S::dealt(low.load(from), high.load(from));
+                    let part = S::part(S::LANES.min(self.pitch - first));
+                    S::store_part(even.as_mut_ptr().add(to.start + first), part, dealt[0]);
+                    S::store_part(odd.as_mut_ptr().add(to.start + first), part, dealt[1]);
+                }
+            }
+        }
+        even[self.rows * self.pitch..].fill(0.0);
+        odd[self.rows * self.pitch..].fill(0.0);
     }
 
     /// The source index of a stored element, where there is one.
@@ -216,16 +258,28 @@ unsafe fn deal<S: Simd>(to: &mut [f32], count: usize, from: &[f32], stride: usiz
         }
         // SAFETY: the caller's; both have this many elements.
         1 => unsafe { copy::<S>(from[..count].as_ptr(), to[..count].as_mut_ptr(), count) },
-        2 => {
-            let (pairs, _) = from.as_chunks::<2>();
-            for (slot, pair) in to[..count].iter_mut().zip(pairs) {
-                *slot = pair[0];
-            }
-            if pairs.len() < count {
-                to[count - 1] = from[2 * count - 2];
-            }
-        }
+        // SAFETY: the caller's.
+        2 => unsafe { deal_two::<S>(&mut to[..count], from) },
         _ => to[..count].iter_mut().zip(from.iter().step_by(stride)).for_each(|(slot, &value)| *slot = value),
+    }
+}
+
+/// Writes every second element.
+///
+/// # Safety
+/// The processor has the instructions of `S`.
+#[inline(always)]
+unsafe fn deal_two<S: Simd>(to: &mut [f32], from: &[f32]) {
+    let from = &from[..2 * to.len() - 1];
+    for at in (0..to.len()).step_by(S::LANES) {
+        let (count, left) = ((to.len() - at).min(S::LANES), from.len() - 2 * at);
+        // SAFETY: the caller's; parts stay inside both.
+        unsafe {
+            let first = S::load_part(from.as_ptr().add(2 * at), S::part(left.min(S::LANES)));
+            let rest = left.saturating_sub(S::LANES).min(S::LANES);
+            let second = S::load_part(from.as_ptr().wrapping_add(2 * at + S::LANES), S::part(rest));
+            S::store_part(to.as_mut_ptr().add(at), S::part(count), S::dealt(first, second)[0]);
+        }
     }
 }
 
