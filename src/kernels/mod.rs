@@ -69,3 +69,4 @@ mod wide_casts;
 mod wide_rows;
 pub mod widest;
 pub mod windows;
+pub mod winograd;

@@ -14,7 +14,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
-use crate::kernels::{conv_weight, convolve, depthwise};
+use crate::kernels::{conv_weight, convolve, depthwise, winograd};
 use crate::tensor::geometry::{Dims, Geometry};
 use crate::tensor::{Tensor, prim};
 
@@ -151,8 +151,16 @@ fn is_ours(x: &Tensor) -> bool {
 /// float32, whose kernels leave sizes beyond 32 bits to the general ones.
 fn in_tiles(kernel: Kernel, problem: &Problem, a: &[f32], b: &[f32], bias: Option<&[f32]>, out: &mut [f32]) {
     let done = match kernel {
-        Kernel::Forward => depthwise::forward(problem, a, b, bias, out) || convolve::forward(problem, a, b, bias, out),
-        Kernel::Input => depthwise::input_gradient(problem, a, b, out) || convolve::input_gradient(problem, a, b, out),
+        Kernel::Forward => {
+            depthwise::forward(problem, a, b, bias, out)
+                || winograd::forward(problem, a, b, bias, out)
+                || convolve::forward(problem, a, b, bias, out)
+        }
+        Kernel::Input => {
+            depthwise::input_gradient(problem, a, b, out)
+                || winograd::input_gradient(problem, a, b, out)
+                || convolve::input_gradient(problem, a, b, out)
+        }
         Kernel::Weight => {
             depthwise::weight_gradient(problem, a, b, out) || conv_weight::weight_gradient(problem, a, b, out)
         }

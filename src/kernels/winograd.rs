@@ -1,0 +1,361 @@
+//! Convolutions of 3x3 by Winograd's F(2x2, 3x3): 16 multiplications for four results instead of 36
+//! (benchmarks/bars.py: convolutions of resnet18).
+//!
+//! A tile is 2x2 results and the 4x4 inputs that they read. Inputs and windows are turned into 16 numbers each, products of
+//! which are summed over the channels, one matrix product for each of the 16, and turned back into results. Tiles lie side
+//! by side in vectors.
+
+use std::ops::Range;
+
+use super::conv::Problem;
+use super::conv_tile::{self, Start, Walk};
+use super::convolve::{Shared, TASK, with_scratch};
+use super::depthwise::Reach;
+use super::iterate::spread_over;
+use super::simd::Simd;
+use super::widest::{self, Work};
+
+/// Channels and filters below which turning costs more than it saves.
+const MANY: usize = 48;
+
+/// Tiles below which the windows are turned for too little.
+const TILES: usize = 192;
+
+/// Windows above which 16 numbers for each of them are too much to go through.
+const WINDOWS: usize = 1 << 17;
+
+/// Tiles that a task has about, and floats of its scratch memory at most.
+const LANES: usize = 112;
+const ROOM: usize = 1 << 20;
+
+/// One convolution with stride 1: `rows` filters over `sources` channels.
+struct Pass<'a> {
+    sources: usize,
+    rows: usize,
+    input: [usize; 2],
+    output: [usize; 2],
+    padding: [usize; 2],
+    x: &'a [f32],
+    bias: Option<&'a [f32]>,
+    /// The turned windows: 16 matrices `[rows, sources]`.
+    windows: &'a [f32],
+}
+
+impl Pass<'_> {
+    /// Rows of tiles of one sample, and tiles in a row.
+    fn tiles(&self) -> [usize; 2] {
+        self.output.map(|size| size.div_ceil(2))
+    }
+}
+
+/// `a - b`.
+///
+/// # Safety
+/// As all of `Simd`.
+#[inline(always)]
+unsafe fn less<S: Simd>(a: S::V, b: S::V) -> S::V {
+    // SAFETY: the caller's.
+    unsafe { S::fma(S::splat(-1.0), b, a) }
+}
+
+/// What four neighbours become.
+///
+/// # Safety
+/// As all of `Simd`.
+#[inline(always)]
+unsafe fn turn_four<S: Simd>(d: [S::V; 4]) -> [S::V; 4] {
+    // SAFETY: the caller's.
+    unsafe { [less::<S>(d[0], d[2]), S::add(d[1], d[2]), less::<S>(d[2], d[1]), less::<S>(d[1], d[3])] }
+}
+
+/// What three elements of a window become.
+///
+/// # Safety
+/// As all of `Simd`.
+#[inline(always)]
+unsafe fn turn_three<S: Simd>(g: [S::V; 3]) -> [S::V; 4] {
+    // SAFETY: the caller's.
+    unsafe {
+        let half = S::splat(0.5);
+        let (ends, middle) = (S::mul(half, S::add(g[0], g[2])), S::mul(half, g[1]));
+        [g[0], S::add(ends, middle), less::<S>(ends, middle), g[2]]
+    }
+}
+
+/// Turns the windows of one row of the result: 16 numbers for each source.
+struct Windows<'a> {
+    from: &'a [f32],
+    /// Elements from one source's window to the next.
+    step: usize,
+    /// Whether windows are read from their end.
+    turned: bool,
+    sources: usize,
+    /// The row in the first of the matrices, and floats from one to the next.
+    to: *mut f32,
+    matrix: usize,
+}
+
+impl Work for Windows<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let mut block = [0.0; 9 * 16];
+        for first in (0..self.sources).step_by(S::LANES) {
+            let count = S::LANES.min(self.sources - first);
+            // SAFETY: the caller's; windows have nine elements, and the block is as large as the largest turned one.
+            unsafe {
+                for tap in (0..9).step_by(S::LANES) {
+                    let from = self.from[first * self.step + tap..].as_ptr();
+                    let to = block.as_mut_ptr().add(tap * 16);
+                    S::transpose((from, self.step), (to, 16), count, S::LANES.min(9 - tap));
+                }
+                let mut rows = [[S::splat(0.0); 3]; 4];
+                for w in 0..3 {
+                    let mut column = [S::splat(0.0); 3];
+                    for h in 0..3 {
+                        let tap = h * 3 + w;
+                        column[h] = S::load(block.as_ptr().add(if self.turned { 8 - tap } else { tap } * 16));
+                    }
+                    let turned = turn_three::<S>(column);
+                    for h in 0..4 {
+                        rows[h][w] = turned[h];
+                    }
+                }
+                let part = S::part(count);
+                for h in 0..4 {
+                    let turned = turn_three::<S>(rows[h]);
+                    for w in 0..4 {
+                        S::store_part(self.to.add((h * 4 + w) * self.matrix + first), part, turned[w]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The results of some rows of tiles, counted through all samples.
+struct Tiles<'a> {
+    pass: &'a Pass<'a>,
+    lines: Range<usize>,
+    memory: &'a mut [f32],
+    out: Shared,
+}
+
+impl Work for Tiles<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let (pass, [down, across]) = (self.pass, self.pass.tiles());
+        let lanes = (self.lines.len() * across).next_multiple_of(16);
+        let (turned, sums) = self.memory.split_at_mut(16 * pass.sources * lanes);
+        let (image, plane) = (pass.input[0] * pass.input[1], pass.output[0] * pass.output[1]);
+        // SAFETY: the caller's; both parts of the memory have a place for each lane of all channels or rows.
+        unsafe {
+            for source in 0..pass.sources {
+                for (index, line) in self.lines.clone().enumerate() {
+                    let x = &pass.x[(line / down * pass.sources + source) * image..][..image];
+                    let to = turned.as_mut_ptr().add(source * lanes + index * across);
+                    turn_line::<S>(pass, x, line % down, to, pass.sources * lanes);
+                }
+                let rest = self.lines.len() * across;
+                for matrix in 0..16 {
+                    turned[(matrix * pass.sources + source) * lanes..][rest..lanes].fill(0.0);
+                }
+            }
+            let pairs: Vec<[u32; 2]> =
+                (0..pass.sources).map(|source| [source as u32, (source * lanes) as u32]).collect();
+            for matrix in 0..16 {
+                let windows = &pass.windows[matrix * pass.rows * pass.sources..];
+                let turned = turned.as_ptr().add(matrix * pass.sources * lanes);
+                let sums = sums.as_mut_ptr().add(matrix * pass.rows * lanes);
+                multiply::<S>(pass, &pairs, windows, turned, sums, lanes);
+            }
+            for row in 0..pass.rows {
+                for (index, line) in self.lines.clone().enumerate() {
+                    let from = sums.as_ptr().add(row * lanes + index * across);
+                    let to = self.out.at((line / down * pass.rows + row) * plane);
+                    turn_back::<S>(pass, from, pass.rows * lanes, row, line % down, to);
+                }
+            }
+        }
+    }
+}
+
+/// Turns the inputs of one row of tiles; matrices are `matrix` floats apart.
+///
+/// # Safety
+/// The processor has the instructions of `S`, and the row of tiles has a place in each matrix.
+#[inline(always)]
+unsafe fn turn_line<S: Simd>(pass: &Pass<'_>, x: &[f32], line: usize, to: *mut f32, matrix: usize) {
+    let ([height, width], [_, across]) = (pass.input, pass.tiles());
+    for first in (0..across).step_by(S::LANES) {
+        let (at, far) = (2 * first as isize - pass.padding[1] as isize, S::LANES as isize);
+        // SAFETY: the caller's.
+        unsafe {
+            let (a, b) = (Reach::<S>::new(at, width), Reach::<S>::new(at + far, width));
+            let (c, d) = (Reach::<S>::new(at + 2, width), Reach::<S>::new(at + 2 + far, width));
+            let mut rows = [[S::splat(0.0); 4]; 4];
+            for h in 0..4 {
+                let Some(row) = (2 * line + h).checked_sub(pass.padding[0]).filter(|&row| row < height) else {
+                    continue;
+                };
+                let row = x.as_ptr().add(row * width);
+                let ([d0, d1], [d2, d3]) = (S::dealt(a.load(row), b.load(row)), S::dealt(c.load(row), d.load(row)));
+                rows[h] = turn_four::<S>([d0, d1, d2, d3]);
+            }
+            let part = S::part(S::LANES.min(across - first));
+            for w in 0..4 {
+                let column = turn_four::<S>([rows[0][w], rows[1][w], rows[2][w], rows[3][w]]);
+                for h in 0..4 {
+                    S::store_part(to.add((h * 4 + w) * matrix + first), part, column[h]);
+                }
+            }
+        }
+    }
+}
+
+/// One of the 16 products: `sums[r][l]` is the sum of `windows[r][c] * turned[c][l]`.
+///
+/// # Safety
+/// The processor has the instructions of `S`, and the matrices are there.
+#[inline(always)]
+unsafe fn multiply<S: Simd>(
+    pass: &Pass<'_>,
+    pairs: &[[u32; 2]],
+    windows: &[f32],
+    turned: *const f32,
+    sums: *mut f32,
+    lanes: usize,
+) {
+    let walk = Walk { segments: 1, a_step: 0, b_step: 0, pairs };
+    let mut row = 0;
+    while row < pass.rows {
+        let height = conv_tile::height::<S>(pass.rows - row);
+        let a: [*const f32; 8] =
+            std::array::from_fn(|r| windows.as_ptr().wrapping_add((row + r.min(height - 1)) * pass.sources));
+        let mut lane = 0;
+        while lane < lanes {
+            let breadth = ((lanes - lane) / S::LANES).min(3);
+            // SAFETY: the caller's; lanes are whole vectors.
+            unsafe {
+                let to = (sums.add(row * lanes + lane), lanes);
+                conv_tile::compute::<S>((height, breadth), walk, &a, turned.add(lane), None, Start::Zero, to);
+            }
+            lane += breadth * S::LANES;
+        }
+        row += height;
+    }
+}
+
+/// Turns the sums of one row of tiles back into two rows of results.
+///
+/// # Safety
+/// As `turn_line`.
+#[inline(always)]
+unsafe fn turn_back<S: Simd>(pass: &Pass<'_>, from: *const f32, matrix: usize, row: usize, line: usize, to: *mut f32) {
+    let ([height, width], [_, across]) = (pass.output, pass.tiles());
+    let start = pass.bias.map_or(0.0, |bias| bias[row]);
+    for first in (0..across).step_by(S::LANES) {
+        // SAFETY: the caller's.
+        unsafe {
+            let part = S::part(S::LANES.min(across - first));
+            let mut rows = [[S::splat(0.0); 4]; 2];
+            for w in 0..4 {
+                let mut m = [S::splat(0.0); 4];
+                for h in 0..4 {
+                    m[h] = S::load_part(from.add((h * 4 + w) * matrix + first), part);
+                }
+                rows[0][w] = S::add(S::add(m[0], m[1]), m[2]);
+                rows[1][w] = less::<S>(less::<S>(m[1], m[2]), m[3]);
+            }
+            let (at, far) = (2 * first as isize, S::LANES as isize);
+            let (low, high) = (Reach::<S>::new(at, width), Reach::<S>::new(at + far, width));
+            for (h, m) in rows.into_iter().enumerate().take(height - 2 * line) {
+                let even = S::add(S::add(S::add(m[0], m[1]), m[2]), S::splat(start));
+                let odd = S::add(less::<S>(less::<S>(m[1], m[2]), m[3]), S::splat(start));
+                let [first, second] = S::mixed(even, odd);
+                let to = to.add((2 * line + h) * width);
+                low.store(to, first);
+                high.store(to, second);
+            }
+        }
+    }
+}
+
+/// Whether no number is infinite or NaN: differences of infinities would become NaN where their sum is none.
+fn is_finite(x: &[f32]) -> bool {
+    let sum = |part: &[f32]| part.iter().fold(0_u32, |most, value| most.max(value.to_bits() & 0x7FFF_FFFF));
+    x.chunks(1 << 12).all(|part| sum(part) < 0x7F80_0000)
+}
+
+/// Whether the convolution is one for these kernels: `batch` samples.
+fn suits(p: &Problem, batch: usize) -> bool {
+    let kind = p.groups == 1 && p.kernel == [1, 3, 3] && p.stride == [1; 3] && p.dilation == [1; 3];
+    let flat = p.input[0] == 1 && p.padding[0] == 0 && p.padding[1] <= 2 && p.padding[2] <= 2;
+    let sized = [1, 2].into_iter().all(|dim| p.output[dim] + 2 == p.input[dim] + 2 * p.padding[dim]);
+    let tiles = batch * p.output[1].div_ceil(2) * p.output[2].div_ceil(2);
+    let large = p.channels.min(p.filters) >= MANY && p.channels * p.filters <= WINDOWS && tiles >= TILES;
+    kind && flat && sized && large && widest::has_parts()
+}
+
+/// Computes `out`; the windows of row `r` begin at `r * row`, and those of its sources are `step` apart.
+fn run(pass: Pass<'_>, weight: &[f32], [row, step]: [usize; 2], turned: bool, batch: usize, out: &mut [f32]) {
+    let (sources, rows) = (pass.sources, pass.rows);
+    let matrix = rows * sources;
+    let mut windows = vec![0.0; 16 * matrix];
+    let to = Shared::of(&mut windows);
+    spread_over(rows, (TASK / (64 * sources)).max(1), &|index| {
+        let from = &weight[index * row..];
+        widest::run(Windows { from, step, turned, sources, to: to.at(index * sources), matrix });
+    });
+    let pass = Pass { windows: &windows, ..pass };
+    let [down, across] = pass.tiles();
+    let lanes = LANES.min((ROOM / (16 * (sources + rows))) / 16 * 16).max(16);
+    let (lines, each) = (batch * down, (lanes / across).max(1));
+    let tasks = lines.div_ceil(each);
+    let each = lines.div_ceil(tasks);
+    let room = 16 * (sources + rows) * (each * across).next_multiple_of(16);
+    let (pass, out) = (&pass, Shared::of(out));
+    spread_over(tasks, 1, &|task| {
+        let lines = (task * each).min(lines)..((task + 1) * each).min(lines);
+        with_scratch(room, |memory| widest::run(Tiles { pass, lines, memory, out }));
+    });
+}
+
+/// `out` from `x`, `weight` and a summand for each filter; false where another kernel is faster or more exact.
+pub fn forward(p: &Problem, x: &[f32], weight: &[f32], bias: Option<&[f32]>, out: &mut [f32]) -> bool {
+    let batch = out.len() / (p.filters * p.output[1] * p.output[2]).max(1);
+    if !suits(p, batch) || !is_finite(x) || !is_finite(weight) {
+        return false;
+    }
+    let pass = Pass {
+        sources: p.channels,
+        rows: p.filters,
+        input: [p.input[1], p.input[2]],
+        output: [p.output[1], p.output[2]],
+        padding: [p.padding[1], p.padding[2]],
+        x,
+        bias,
+        windows: &[],
+    };
+    run(pass, weight, [9 * p.channels, 9], false, batch, out);
+    true
+}
+
+/// The gradient of the input, written to `x`, from that of the output.
+pub fn input_gradient(p: &Problem, grad: &[f32], weight: &[f32], x: &mut [f32]) -> bool {
+    let batch = x.len() / (p.channels * p.input[1] * p.input[2]).max(1);
+    if !suits(p, batch) || !is_finite(grad) || !is_finite(weight) {
+        return false;
+    }
+    let pass = Pass {
+        sources: p.filters,
+        rows: p.channels,
+        input: [p.output[1], p.output[2]],
+        output: [p.input[1], p.input[2]],
+        padding: [2 - p.padding[1], 2 - p.padding[2]],
+        x: grad,
+        bias: None,
+        windows: &[],
+    };
+    run(pass, weight, [9, 9 * p.channels], true, batch, x);
+    true
+}
