@@ -19,13 +19,13 @@ use super::widest::{self, Work};
 const MANY: usize = 48;
 
 /// Tiles below which the windows are turned for too little.
-const TILES: usize = 192;
+const TILES: usize = 256;
 
 /// Windows above which 16 numbers for each of them are too much to go through.
 const WINDOWS: usize = 1 << 17;
 
-/// Tiles that a task has about, and floats of its scratch memory at most.
-const LANES: usize = 112;
+/// Tiles that a task has at most, and floats of its scratch memory.
+const LANES: usize = 208;
 const ROOM: usize = 1 << 20;
 
 /// One convolution with stride 1: `rows` filters over `sources` channels.
@@ -296,6 +296,14 @@ fn suits(p: &Problem, batch: usize) -> bool {
     kind && flat && sized && large && widest::has_parts()
 }
 
+/// Rows of tiles for each task, with few lanes left empty and few threads idle; results do not depend on them.
+fn shared_out(lines: usize, across: usize, most: usize) -> usize {
+    let threads = rayon::current_num_threads();
+    let lanes = |each: usize| (each * across).next_multiple_of(16);
+    let time = |&each: &usize| lines.div_ceil(each).div_ceil(threads) * (lanes(each) + 8);
+    (1..=lines).take_while(|&each| each == 1 || lanes(each) <= most).min_by_key(time).unwrap_or(1)
+}
+
 /// Computes `out`; the windows of row `r` begin at `r * row`, and those of its sources are `step` apart.
 fn run(pass: Pass<'_>, weight: &[f32], [row, step]: [usize; 2], turned: bool, batch: usize, out: &mut [f32]) {
     let (sources, rows) = (pass.sources, pass.rows);
@@ -308,10 +316,9 @@ fn run(pass: Pass<'_>, weight: &[f32], [row, step]: [usize; 2], turned: bool, ba
     });
     let pass = Pass { windows: &windows, ..pass };
     let [down, across] = pass.tiles();
-    let lanes = LANES.min((ROOM / (16 * (sources + rows))) / 16 * 16).max(16);
-    let (lines, each) = (batch * down, (lanes / across).max(1));
+    let (lines, most) = (batch * down, LANES.min(ROOM / (16 * (sources + rows))).max(16));
+    let each = shared_out(lines, across, most);
     let tasks = lines.div_ceil(each);
-    let each = lines.div_ceil(tasks);
     let room = 16 * (sources + rows) * (each * across).next_multiple_of(16);
     let (pass, out) = (&pass, Shared::of(out));
     spread_over(tasks, 1, &|task| {
