@@ -1,5 +1,6 @@
 """`torch.linalg`: norms, factorizations, solutions and functions of matrices, on the CPU by the faer crate."""
 
+from pyburn.ops._methods import numpy_names as _numpy_names
 from pyburn.ops.linalg import matmul, multi_dot
 from pyburn.ops.matrices.checks import LinAlgError
 from pyburn.ops.matrices.factor import cholesky, cholesky_ex, householder_product, lu, lu_factor, lu_factor_ex, qr
@@ -67,3 +68,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+for _name in ("cross", "diagonal", "matrix_norm", "norm", "vecdot", "vector_norm"):
+    globals()[_name] = _numpy_names(globals()[_name])

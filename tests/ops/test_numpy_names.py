@@ -50,3 +50,29 @@ def test_inplace_functions_write_into_their_argument() -> None:
         assert getattr(pyburn, name)(x) is x
         np.testing.assert_allclose(x.numpy(), getattr(torch, name)(torch.tensor(X)).numpy(), rtol=1e-6)
     check_op(lambda lib, x: lib.fill(x, 3), X, grad=False)
+
+
+NAMED = {
+    "aminmax": lambda lib, x: lib.aminmax(x, axis=1, keepdims=True),
+    "chunk": lambda lib, x: lib.chunk(x, 2, axis=1),
+    "cosine_similarity": lambda lib, x: lib.cosine_similarity(x, x + 1, axis=0),
+    "cross": lambda lib, x: lib.cross(x, x**2, axis=0),
+    "cumsum_": lambda lib, x: (x * 1).cumsum_(axis=1),
+    "fft": lambda lib, x: lib.fft.rfft(x, axis=0).abs(),
+    "fft2": lambda lib, x: lib.fft.fft2(x, axis=(0, 1)).real,
+    "gradient": lambda lib, x: lib.gradient(x, axis=1),
+    "linalg.cross": lambda lib, x: lib.linalg.cross(x, x**2, axis=0),
+    "linalg.matrix_norm": lambda lib, x: lib.linalg.matrix_norm(x, keepdims=True),
+    "linalg.norm": lambda lib, x: lib.linalg.norm(x, axis=1, keepdims=True),
+    "linalg.vector_norm": lambda lib, x: lib.linalg.vector_norm(x, axis=0, keepdims=False),
+    "logcumsumexp": lambda lib, x: x.logcumsumexp(axis=1),
+    "pairwise_distance": lambda lib, x: lib.pairwise_distance(x, x * 2, keepdims=True),
+    "repeat_interleave": lambda lib, x: x.repeat_interleave(2, axis=1),
+    "tensor_split": lambda lib, x: x.tensor_split(2, axis=1),
+    "trapezoid": lambda lib, x: lib.trapezoid(x, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_axis_where_programs_say_it(name: str) -> None:
+    check_op(NAMED[name], X, rtol=1e-4, atol=1e-4)

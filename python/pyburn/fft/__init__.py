@@ -1,5 +1,6 @@
 """torch.fft: discrete Fourier transforms of any length, on the CPU."""
 
+from pyburn.ops._methods import numpy_names as _numpy_names
 from pyburn.ops.fft import (
     fft,
     fft2,
@@ -49,3 +50,7 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+for _name in __all__:
+    if not _name.endswith("freq"):
+        globals()[_name] = _numpy_names(globals()[_name])

@@ -128,12 +128,13 @@ if not _typing.TYPE_CHECKING:  # which takes a star import for a list of names
 for _family in _FAMILIES:
     _attach(_family)
 
-# numpy's `axis` and `keepdims` for the functions that numpy has under the same name.
+# numpy's `axis` and `keepdims`, for the functions with which programs say them; linalg and fft have lists of their own.
 _NUMPY = (
-    "all amax amin any argmax argmin argsort cat count_nonzero cummax cummin cumprod cumsum diff gather "
-    "index_select kthvalue log_softmax logsumexp max mean median min mode nanmean nanmedian nanquantile nansum "
-    "prod quantile softmax sort squeeze stack std std_mean sum topk unbind unique_consecutive unsqueeze var "
-    "var_mean"
+    "all amax amin aminmax any argmax argmin argsort cat chunk count_nonzero cross cummax cummin "
+    "cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gather gradient index_select kthvalue log_softmax "
+    "logcumsumexp logsumexp max mean median min mode nanmean nanmedian nanquantile nansum prod "
+    "quantile repeat_interleave slice_scatter softmax sort squeeze squeeze_ stack std std_mean sum take_along_dim "
+    "tensor_split topk trapezoid trapz unbind unique_consecutive unsqueeze unsqueeze_ var var_mean"
 )
 for _name in _NUMPY.split():
     if _name in globals():

@@ -29,7 +29,7 @@ def attach(family: ModuleType) -> None:
         setattr(Tensor, f"{name}_", inplace(name, function))
 
 
-def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+def numpy_names(function: F) -> F:
     """`function` that also takes numpy's names of `dim` and `keepdim`, as all functions of torch do."""
 
     @functools.wraps(function)
@@ -42,7 +42,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
                 del kwargs["out"]
         return function(*args, **kwargs)
 
-    return named
+    return cast(F, named)
 
 
 def numbers_between(*names: str) -> Callable[[F], F]:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pyburn._core import Tensor, _stand_for
 from pyburn.nn.functional._norms import vector_norm
 from pyburn.nn.functional._reduce import reduced, reduction_of
-from pyburn.ops._methods import need_float, need_real
+from pyburn.ops._methods import need_float, need_real, numpy_names
 from pyburn.ops.movement import broadcast_tensors
 
 
+@numpy_names
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The `p`-norm of `x1 - x2 + eps` along the last dimension.
 
@@ -23,6 +24,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return _stand_for(vector_norm(away, p, -1, keepdim), "NormBackward1", (away,), None, True)
 
 
+@numpy_names
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between `x1` and `x2` along `dim`; norms below `eps` count as `eps`.
 
