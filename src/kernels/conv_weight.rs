@@ -7,7 +7,7 @@ use super::conv_tile::{self, Start, Walk};
 use super::convolve::{LayOut, ROUND, Shared, TASK, lay_out_shared, sheet_of, split, with_scratch};
 use super::iterate::spread_over;
 use super::micro::Finish;
-use super::product::{self, Matrix, Out, Product, Side};
+use super::product::{self, Matrix, Out, Product};
 use super::sheet::Sheet;
 use super::simd::Simd;
 use super::widest::{self, Work};
@@ -257,7 +257,7 @@ fn by_products(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32]) {
     let places = p.output.iter().product::<usize>();
     let samples = x.chunks_exact(p.channels * places).zip(grad.chunks_exact(p.filters * places));
     for (sample, (x, grad)) in samples.enumerate() {
-        let side = |from: &[f32]| Side::Matrix(Matrix { from: from.as_ptr(), across: places, along: 1 });
+        let side = |from: &[f32]| Matrix { from: from.as_ptr(), across: places, along: 1 };
         let product = Product {
             rows: p.filters,
             columns: p.channels,
@@ -268,7 +268,7 @@ fn by_products(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32]) {
             finish: Finish { add: sample > 0, ..Finish::PLAIN },
         };
         // SAFETY: both samples have `places` elements in each row, the weight one for each pair of rows.
-        unsafe { product::multiply(&product) };
+        unsafe { product::multiply_each(1, |_| product) };
     }
 }
 
