@@ -83,6 +83,13 @@ ARGUMENTS = by_name(
 SPECIAL = {
     "_check_std": {"std": "Tensor"},
     "_histogram": {"weight": "Tensor | None"},
+    "_grid_sample": {"mode": "_int", "outside": "_int", "corners": "_bool"},
+    "_grid_sample_backward": {
+        "mode": "_int",
+        "outside": "_int",
+        "corners": "_bool",
+        "wanted": "tuple[_bool, _bool]",
+    },
     "_resample": {"steps": "Sequence[tuple[_int, bytes]]"},
     "_scatter": {"values": "Tensor | _Number"},
     "_searchsorted": {"values": "Tensor | _Number"},

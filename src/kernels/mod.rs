@@ -25,6 +25,7 @@ pub mod fft;
 mod fft_columns;
 mod floats;
 pub mod gemm;
+pub mod grid;
 pub mod gru;
 pub mod index;
 pub mod introsort;

@@ -19,6 +19,7 @@ pub mod extreme;
 pub mod fft;
 pub mod fold;
 pub mod generator;
+pub mod grid;
 pub mod index_inplace;
 pub mod indexing;
 pub mod inplace;
@@ -70,6 +71,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     pool::register(module)?;
     random::register(module)?;
     ranges::register(module)?;
+    grid::register(module)?;
     resize::register(module)?;
     rnn::register(module)?;
     Ok(())

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pyburn._core import DTypeError, Tensor, _stand_for, float32, float64, int64
+from pyburn._core import (
+    DTypeError,
+    Tensor,
+    _backward,
+    _grid_sample,
+    _grid_sample_backward,
+    _stand_for,
+    float32,
+    float64,
+    int64,
+    is_grad_enabled,
+)
 from pyburn.ops._methods import need_float, need_real
-from pyburn.ops.matrices.recorded import link_constant
+from pyburn.ops.matrices.recorded import Backward, link, link_constant
 from pyburn.ops.ranges import linspace
 
 __all__ = ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
@@ -142,7 +153,42 @@ def grid_sample(
         raise ValueError(f"grid_sample: mode {mode!r} is not 'bilinear', 'nearest' or 'bicubic'")
     if padding_mode not in _PADDINGS:
         raise ValueError(f"grid_sample: padding_mode {padding_mode!r} is not 'zeros', 'border' or 'reflection'")
-    corners = bool(align_corners)
+    if 0 in input.shape[2:]:
+        raise RuntimeError(
+            f"grid_sample: expected input to have non-empty spatial dimensions, but it has shape {list(input.shape)}"
+        )
+    native = input.device.type == grid.device.type == "cpu" and input.dtype in (float32, float64)
+    return (_native if native else _composed)(input, grid, mode, padding_mode, bool(align_corners))
+
+
+def _native(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
+    """By the kernels; gradients that are to be differentiated themselves are those of the composed form."""
+    numbers = _MODES.index(mode), _PADDINGS.index(padding_mode), corners
+
+    def rule(context: Backward) -> tuple[Tensor | None, ...]:
+        [grad], (image, places) = context.grads, context.saved
+        if grad is None:
+            return None, None
+        if is_grad_enabled():
+            return _recorded(image, places, grad, context.needs, (mode, padding_mode, corners))
+        return _grid_sample_backward(grad, image, places, *numbers, (context.needs[0], context.needs[1]))
+
+    result = _grid_sample(input, grid, *numbers)
+    link(f"GridSampler{input.dim() - 2}DBackward0", (input, grid), [result], [input, grid], rule)
+    return result
+
+
+def _recorded(
+    image: Tensor, places: Tensor, grad: Tensor, needs: list[bool], options: tuple[str, str, bool]
+) -> tuple[Tensor | None, ...]:
+    wanted = [tensor for tensor, need in zip((image, places), needs, strict=True) if need]
+    found = iter(_backward([_composed(image, places, *options)], [grad], True, True, wanted))
+    return tuple(next(found) if need else None for need in needs)
+
+
+def _composed(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
+    """Of other operations, for every device and dtype."""
+    n = input.dim() - 2
     sizes = list(input.shape[2:])
     places = [
         _pixels(grid.select(-1, n - 1 - dim).reshape(grid.shape[0], -1), sizes[dim], corners, n == 2)

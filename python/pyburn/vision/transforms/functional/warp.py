@@ -9,7 +9,7 @@ from typing import Any
 from pyburn._core import Tensor, dtype, float16, float32, float64, int64
 from pyburn.linalg import lstsq
 from pyburn.ops import cat, linspace, ones, rot90, stack, tensor, where
-from pyburn.ops.grid import _pixels
+from pyburn.ops.grid import grid_sample
 from pyburn.vision.transforms.functional.boxes import XYXY, clamped, from_corners, to_corners
 from pyburn.vision.transforms.functional.geometry import (
     Fill,
@@ -76,10 +76,7 @@ def _affine_grid(rows: Sequence[float], size: Size, new: Size, kind: dtype, devi
 
 
 def _read(image: Tensor, grid: Tensor, mode: str, fill: Fill) -> Tensor:
-    """`image` read at the places of `grid` (1, H, W, 2), with `fill` beyond it.
-
-    As `grid_sample` reads it, but with one index for all channels and images, which is several times as fast.
-    """
+    """`image` read at the places of `grid` (1, H, W, 2), with `fill` beyond it; all images of a batch at once."""
     new = grid.shape[1], grid.shape[2]
     channels = image.shape[-3]
     values = [] if fill is None else [float(fill)] if isinstance(fill, int | float) else [float(part) for part in fill]
@@ -90,46 +87,17 @@ def _read(image: Tensor, grid: Tensor, mode: str, fill: Fill) -> Tensor:
         )
     if image.numel() == 0:
         return image.new_zeros(*image.shape[:-2], *new)
-    colour = tensor(values, dtype=grid.dtype, device=image.device).reshape(1, -1, 1) if values else None
-    rows = _pixels(grid[0, ..., 1].reshape(-1), image.shape[-2], False, True)
-    columns = _pixels(grid[0, ..., 0].reshape(-1), image.shape[-1], False, True)
-    read = _nearest if mode == "nearest" else _between
-    made = read(flat_images(image).flatten(2), (image.shape[-2], image.shape[-1]), rows, columns, colour)
+    flat = flat_images(image).to(grid.dtype).flatten(0, 1).unsqueeze(0)  # (1, N * C, H, W)
+    if values:
+        flat = cat([flat, flat.new_ones(1, 1, *flat.shape[2:])], 1)  # how much of each pixel is of the image
+    made = grid_sample(flat, grid, mode, "zeros", False)
+    if values:
+        colour = tensor(values, dtype=grid.dtype, device=image.device).reshape(1, -1, 1, 1)
+        share, made = made[:, -1:], made[:, :-1].reshape(-1, channels, *new)
+        made = where(share < 0.5, colour, made) if mode == "nearest" else (made - colour) * share + colour
     if image.dtype != made.dtype:
         made = made.round().to(image.dtype)
     return made.reshape(*image.shape[:-2], *new)
-
-
-def _indexed(flat: Tensor, size: Size, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
-    """The pixels (N, C, places) at whole rows and columns, and which of these lie within the image."""
-    inside = (rows >= 0) & (rows <= size[0] - 1) & (columns >= 0) & (columns <= size[1] - 1)
-    place = where(inside, rows, 0.0).to(int64) * size[1] + where(inside, columns, 0.0).to(int64)
-    return flat.index_select(2, place), inside
-
-
-def _nearest(flat: Tensor, size: Size, rows: Tensor, columns: Tensor, colour: Tensor | None) -> Tensor:
-    values, inside = _indexed(flat, size, rows.round(), columns.round())
-    beyond = tensor(0, dtype=flat.dtype, device=flat.device)
-    if colour is not None:
-        beyond = (colour if flat.is_floating_point() else colour.round()).to(flat.dtype)
-    return where(inside, values, beyond)
-
-
-def _between(flat: Tensor, size: Size, rows: Tensor, columns: Tensor, colour: Tensor | None) -> Tensor:
-    flat = flat.to(rows.dtype)
-    top, left = rows.floor(), columns.floor()
-    down, right = rows - top, columns - left
-    total: Tensor | None = None
-    share: Tensor | None = None
-    for row, height in ((top, 1 - down), (top + 1, down)):
-        for column, width in ((left, 1 - right), (left + 1, right)):
-            values, inside = _indexed(flat, size, row, column)
-            weight = where(inside, height * width, 0.0)
-            total = values * weight if total is None else total + values * weight
-            share = weight if share is None else share + weight
-    if total is None or share is None:
-        raise AssertionError("there are four corners")
-    return total if colour is None else (total - colour) * share + colour
 
 
 def _tensor_mode(mode: InterpolationMode) -> str:
