@@ -83,6 +83,7 @@ ARGUMENTS = by_name(
 SPECIAL = {
     "_check_std": {"std": "Tensor"},
     "_histogram": {"weight": "Tensor | None"},
+    "_own_generator": {"seed": "_int"},
     "_grid_sample": {"mode": "_int", "outside": "_int", "corners": "_bool"},
     "_grid_sample_backward": {
         "mode": "_int",

@@ -53,8 +53,29 @@ pub fn _after_fork() {
 
 static DEFAULT: OnceLock<Shared> = OnceLock::new();
 
+thread_local! {
+    /// What this thread draws from instead of the default generator.
+    static OWN: RefCell<Option<Shared>> = const { RefCell::new(None) };
+}
+
 fn default_generator() -> Shared {
-    DEFAULT.get_or_init(Shared::default).clone()
+    OWN.with_borrow(Clone::clone).unwrap_or_else(|| DEFAULT.get_or_init(Shared::default).clone())
+}
+
+/// Gives the calling thread a default generator of its own, started from `seed`: a thread that reads data draws what a
+/// worker process of torch's draws, and nothing of the program's own numbers.
+#[pyfunction]
+fn _own_generator(seed: &Bound<'_, PyAny>) -> PyResult<()> {
+    let stream = Shared::default();
+    stream.lock().manual_seed(seed_of(seed)?);
+    OWN.set(Some(stream));
+    Ok(())
+}
+
+/// The calling thread's own default generator, if it has one.
+#[pyfunction]
+fn _thread_generator() -> Option<PyGenerator> {
+    OWN.with_borrow(Clone::clone).map(|stream| PyGenerator { stream, device: Device::Cpu })
 }
 
 /// `pyburn.Generator`: a stream of random numbers.
@@ -135,10 +156,10 @@ impl PyGenerator {
     }
 }
 
-/// The generator of calls that name none.
+/// The generator of calls that name none, in threads that have none of their own.
 #[pyfunction]
 fn _default_generator() -> PyGenerator {
-    PyGenerator { stream: default_generator(), device: Device::Cpu }
+    PyGenerator { stream: DEFAULT.get_or_init(Shared::default).clone(), device: Device::Cpu }
 }
 
 /// A `generator=` argument.
@@ -167,5 +188,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyGenerator>()?;
     module.add_function(wrap_pyfunction!(_before_fork, module)?)?;
     module.add_function(wrap_pyfunction!(_after_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(_own_generator, module)?)?;
+    module.add_function(wrap_pyfunction!(_thread_generator, module)?)?;
     module.add_function(wrap_pyfunction!(_default_generator, module)?)
 }

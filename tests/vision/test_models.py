@@ -55,7 +55,7 @@ def test_every_classifier_of_torchvision_is_there():
 @pytest.mark.parametrize("name", TINY)
 def test_first_weights_are_torchvisions(name):
     # torch's vectorised log2 of Swin v2's distances may differ in the last bit.
-    same_state(tiny(ours, name), tiny(theirs, name), 1e-7 if name == "swin_transformer/v2" else 0.0)
+    same_state(tiny(ours, name), tiny(theirs, name), 2e-7 if name == "swin_transformer/v2" else 0.0)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -73,5 +73,5 @@ def test_whole_models_are_torchvisions(name):
     expected = their_model(name, num_classes=5)
     pyburn.manual_seed(7)
     found = ours.get_model(name, num_classes=5)
-    same_state(found, expected, 1e-7 if "swin_v2" in name else 0.0)
+    same_state(found, expected, 2e-7 if "swin_v2" in name else 0.0)
     check_step(found, expected, torch.randn(2, 3, size, size))

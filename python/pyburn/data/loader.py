@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from pyburn._core import int64
+from pyburn._core import _own_generator, int64
 from pyburn.data.collate import default_collate, default_convert
 from pyburn.data.dataset import Dataset, Indexed, IterableDataset
 from pyburn.data.sampler import BatchSampler, RandomSampler, SequentialSampler
@@ -273,6 +273,7 @@ _BEGIN = object()
 
 def _work(loader: DataLoader[Any], info: WorkerInfo, tasks: _Queue, results: _Queue) -> None:
     _local.info = info
+    _own_generator(info.seed)
     fetch: Callable[[Any], Any] | None = None
     failure: BaseException | None = None
     try:

@@ -40,6 +40,11 @@ METHODS = ("bernoulli", "multinomial")
 default_generator: Generator = _core._default_generator()
 
 
+def _here() -> Generator:
+    """The generator of calls in this thread that name none: a worker of a DataLoader has its own."""
+    return _core._thread_generator() or default_generator
+
+
 def manual_seed(seed: int) -> Generator:
     """The default generator, restarted from `seed`.
 
@@ -49,7 +54,7 @@ def manual_seed(seed: int) -> Generator:
         >>> pyburn.rand(2)
         tensor([0.8823, 0.9150])
     """
-    return default_generator.manual_seed(seed)
+    return _here().manual_seed(seed)
 
 
 def seed() -> int:
@@ -60,7 +65,7 @@ def seed() -> int:
         >>> pyburn.seed() == pyburn.initial_seed()
         True
     """
-    return default_generator.seed()
+    return _here().seed()
 
 
 def initial_seed() -> int:
@@ -71,7 +76,7 @@ def initial_seed() -> int:
         >>> pyburn.manual_seed(7).initial_seed() == pyburn.initial_seed()
         True
     """
-    return default_generator.initial_seed()
+    return _here().initial_seed()
 
 
 def get_rng_state() -> Tensor:
@@ -82,7 +87,7 @@ def get_rng_state() -> Tensor:
         >>> pyburn.get_rng_state().shape
         pyburn.Size([5056])
     """
-    return default_generator.get_state()
+    return _here().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
@@ -96,7 +101,7 @@ def set_rng_state(new_state: Tensor) -> None:
         >>> pyburn.rand(3).tolist() == first.tolist()
         True
     """
-    default_generator.set_state(new_state)
+    _here().set_state(new_state)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pyburn._core import Tensor, dtype, float16, float32, float64, int64
+from pyburn._core import Tensor, dtype, float16, float32, float64
 from pyburn.linalg import lstsq
 from pyburn.ops import cat, linspace, ones, rot90, stack, tensor, where
 from pyburn.ops.grid import grid_sample
