@@ -113,14 +113,16 @@ RETURNS = by_name(
         "Iterator[Tensor]": "__iter__",
         "None": (
             "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _empty_cache _fused_step "
-            "_pop_saved_hooks _push_saved_hooks _reset_peak_memory _set_aliased _set_function_modes _set_history "
-            "_swap _watch_classes retain_grad "
+            "_own_generator _pop_saved_hooks _push_saved_hooks _reset_peak_memory _set_aliased _set_function_modes "
+            "_set_history _swap _watch_classes retain_grad "
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
         "_bool": "__bool__ __contains__ _alike _takes_over allclose can_cast equal is_inference",
         "_bytes": "_bytes",
+        "Generator | None": "_thread_generator",
         "Tensor | None": "_layer_norm _rms_norm",
+        "tuple[Tensor | None, Tensor | None]": "_grid_sample_backward",
         "dict[str, _int]": "_memory_stats",
         "tuple[Tensor, Tensor, Tensor] | None": "_batch_norm",
         "_complex_number": "__complex__",
