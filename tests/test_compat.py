@@ -185,3 +185,16 @@ def test_functorch_is_there_with_and_without_torch():
     """
     for hide in (True, False):
         assert aliased(code.format(hide=hide)) == ["True True"]
+
+
+def test_what_is_absent_says_that_it_is_not_available():
+    lines = aliased("""
+        import torch.distributed.autograd as autograd
+        import torch.distributed.sharded_things as other
+        print(autograd.is_available(), other.is_available())
+        try:
+            autograd.backward(0, [])
+        except NotImplementedError as error:
+            print("one process" in str(error))
+    """)
+    assert lines == ["False False", "True"]

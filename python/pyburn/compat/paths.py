@@ -245,8 +245,7 @@ def make(below: str) -> ModuleType | None:
     for name in names.split():
         if f"{below}.{name}" in ABSENT or f"{below}.{name}" in SHARED:
             continue  # a module of its own, found when it is named
-        kind = absent_class if name[0].isupper() else absent_function
-        made.__dict__[name] = kind(f"{below}.{name}", *WHY[why])
+        made.__dict__[name] = _absent(below, name, WHY[why])
     made.__dict__["__getattr__"] = lambda name: _below(made, below, name)
     return made
 
@@ -261,10 +260,17 @@ def open_names(below: str) -> Callable[[str], object] | None:
     def name_of(name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(f"module 'torch.{below}' has no attribute '{name}'")
-        kind = absent_class if name.lstrip("_")[:1].isupper() else absent_function
-        return kind(f"{below}.{name}", *why)
+        return _absent(below, name, why)
 
     return name_of
+
+
+def _absent(below: str, name: str, why: tuple[str, str]) -> object:
+    """What stands for a part that pyburn has not: it raises when it is used, and says so when it is asked."""
+    if name == "is_available":
+        return lambda: False
+    kind = absent_class if name.lstrip("_")[:1].isupper() else absent_function
+    return kind(f"{below}.{name}", *why)
 
 
 @functools.cache
