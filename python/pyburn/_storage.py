@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -196,8 +197,19 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """This tensor; memory of forked processes is theirs from the first write on."""
+    """This tensor, with a warning: what another process writes is seen by that process alone."""
+    warn_not_shared("share_memory_", stacklevel=3)
     return self
+
+
+def warn_not_shared(name: str, stacklevel: int) -> None:
+    """Says that processes share no memory: a program that trains in several would go on with untrained weights."""
+    warnings.warn(
+        f"{name}: other processes get a copy of the memory, and what they write stays there; send the results back "
+        "through a queue, or use threads, which see all memory.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def is_shared(self: Tensor) -> bool:

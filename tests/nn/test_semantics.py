@@ -206,7 +206,6 @@ def conversions(lib):
         lambda: layer.type(lib.float32),
         lambda: layer.float(),
         lambda: layer.to_empty(device="cpu"),
-        lambda: layer.share_memory(),
     ):
         assert change() is layer
         kinds.append([str(t.dtype).rpartition(".")[2] for t in (layer.weight, layer.running_mean)])

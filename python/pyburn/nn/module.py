@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from pyburn._core import Tensor, bfloat16, device, dtype, float16, float32, float64
+from pyburn._storage import warn_not_shared
 from pyburn.autograd import no_grad
 from pyburn.nn import _global_hooks as everywhere
 from pyburn.nn import _state, _traversal
@@ -521,7 +522,8 @@ class Module(State):
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def share_memory(self: T) -> T:
-        """This module; threads see its memory already."""
+        """This module, with a warning: threads see its memory, other processes get a copy."""
+        warn_not_shared("share_memory", stacklevel=3)
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
