@@ -122,6 +122,8 @@ struct Axis<T, const K: usize> {
     valid: [Lane<bool>; K],
     weight: [Lane<T>; K],
     slope: [Lane<T>; K],
+    /// How fast the places grow with the coordinates, for which slopes are still to be multiplied by it.
+    scale: Lane<T>,
 }
 
 impl<T: Real, const K: usize> Axis<T, K> {
@@ -132,10 +134,11 @@ impl<T: Real, const K: usize> Axis<T, K> {
             valid: [[true; BLOCK]; K],
             weight: [[T::one(); BLOCK]; K],
             slope: [[T::zero(); BLOCK]; K],
+            scale: [T::zero(); BLOCK],
         }
     }
 
-    /// For the coordinates `xs`: the nearest pixel, two neighbours or four; slopes are those by the coordinates.
+    /// For the coordinates `xs`: the nearest pixel, two neighbours or four; slopes are those by the places.
     #[inline(always)]
     fn of(reading: &Reading, xs: &Lane<T>, size: usize) -> Self {
         let (mut places, scale) = reading.pixels(xs, size);
@@ -159,12 +162,13 @@ impl<T: Real, const K: usize> Axis<T, K> {
         for b in 0..BLOCK {
             let part = places[b] - low[b];
             if K == 2 {
-                let slope = scale * turns[b];
-                (axis.weight[0][b], axis.slope[0][b]) = (one - part, -slope);
-                (axis.weight[1][b], axis.slope[1][b]) = (part, slope);
+                axis.scale[b] = scale * turns[b];
+                (axis.weight[0][b], axis.slope[0][b]) = (one - part, -one);
+                (axis.weight[1][b], axis.slope[1][b]) = (part, one);
             } else {
+                axis.scale[b] = scale;
                 for (k, (weight, slope)) in cubic(part).into_iter().enumerate() {
-                    (axis.weight[k][b], axis.slope[k][b]) = (weight, slope * scale);
+                    (axis.weight[k][b], axis.slope[k][b]) = (weight, slope);
                 }
             }
         }
@@ -219,8 +223,10 @@ struct Block<T> {
     at: Vec<Lane<usize>>,
     valid: Vec<Lane<bool>>,
     weight: Vec<Lane<T>>,
-    /// The weight's slope by x, y and z.
+    /// The weights of x, y and z, their slopes, and what the slopes of a place are multiplied by.
+    factors: [Vec<Lane<T>>; 3],
     slopes: [Vec<Lane<T>>; 3],
+    scales: [Lane<T>; 3],
 }
 
 impl<T: Real> Block<T> {
@@ -230,7 +236,9 @@ impl<T: Real> Block<T> {
             at: vec![[0; BLOCK]; combinations],
             valid: vec![[false; BLOCK]; combinations],
             weight: numbers(),
+            factors: [numbers(), numbers(), numbers()],
             slopes: [numbers(), numbers(), numbers()],
+            scales: [[T::zero(); BLOCK]; 3],
         }
     }
 
@@ -245,20 +253,19 @@ impl<T: Real> Block<T> {
         let xs: Axis<T, K> = Axis::of(reading, &columns[0], width);
         let ys: Axis<T, K> = Axis::of(reading, &columns[1], height);
         let zs: Axis<T, Z> = if reading.volume { Axis::of(reading, &columns[2], depth) } else { Axis::whole() };
+        self.scales = [xs.scale, ys.scale, zs.scale];
         for k in 0..Z * K * K {
             let (z, y, x) = (k / (K * K), k / K % K, k % K);
             for b in 0..BLOCK {
                 self.at[k][b] = (zs.at[z][b] * height + ys.at[y][b]) * width + xs.at[x][b];
                 self.valid[k][b] = zs.valid[z][b] & ys.valid[y][b] & xs.valid[x][b];
-                self.weight[k][b] = zs.weight[z][b] * ys.weight[y][b] * xs.weight[x][b];
+                self.weight[k][b] = xs.weight[x][b] * ys.weight[y][b] * zs.weight[z][b];
             }
             if slopes {
-                for b in 0..BLOCK {
-                    let (wz, wy, wx) = (zs.weight[z][b], ys.weight[y][b], xs.weight[x][b]);
-                    self.slopes[0][k][b] = wz * wy * xs.slope[x][b];
-                    self.slopes[1][k][b] = wz * ys.slope[y][b] * wx;
-                    self.slopes[2][k][b] = zs.slope[z][b] * wy * wx;
-                }
+                let weights = [xs.weight[x], ys.weight[y], zs.weight[z]];
+                let rises = [xs.slope[x], ys.slope[y], zs.slope[z]];
+                self.factors.iter_mut().zip(weights).for_each(|(factor, weight)| factor[k] = weight);
+                self.slopes.iter_mut().zip(rises).for_each(|(slope, rise)| slope[k] = rise);
             }
         }
     }
@@ -425,20 +432,28 @@ impl<T: Real> Step<T> for ByGrid<'_, T> {
     #[inline(always)]
     fn run(&self, block: &Block<T>, n: usize, channels: std::ops::Range<usize>, first: usize, count: usize) {
         let (plane, dims) = (self.reading.plane(), self.reading.dims());
+        let [wx, wy, wz] = &block.factors;
+        // In torch's order of factors and sums: slopes of neighbours cancel each other, and the last digits remain.
+        let others = [(wy, wz), (wx, wz), (wx, wy)];
         let mut sums = [[T::zero(); BLOCK]; 3];
         for c in channels {
             let number = n * self.reading.channels + c;
             let pixels = &self.input[number * plane..][..plane];
-            let grad = &self.grad[number * self.reading.places + first..][..count];
             let mut by = [T::zero(); BLOCK];
-            by[..count].copy_from_slice(grad);
+            by[..count].copy_from_slice(&self.grad[number * self.reading.places + first..][..count]);
             for k in 0..block.weight.len() {
                 let values = block.pixels(pixels, k);
-                for (sum, slopes) in sums.iter_mut().zip(&block.slopes).take(dims) {
+                for d in 0..dims {
+                    let (one, other, slope) = (&others[d].0[k], &others[d].1[k], &block.slopes[d][k]);
                     for b in 0..BLOCK {
-                        sum[b] = sum[b] + values[b] * by[b] * slopes[k][b];
+                        sums[d][b] = sums[d][b] + values[b] * one[b] * other[b] * by[b] * slope[b];
                     }
                 }
+            }
+        }
+        for (sum, scale) in sums.iter_mut().zip(&block.scales) {
+            for b in 0..BLOCK {
+                sum[b] = sum[b] * scale[b];
             }
         }
         // SAFETY: each place belongs to one task.
