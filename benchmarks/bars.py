@@ -255,11 +255,13 @@ GROUPS: dict[str, Group] = {
         1.0,
         _each(
             "x, i = lib.randn(1000, 1000), lib.randint(0, 1000, (1000,))\n"
-            "p, w = lib.randn(8, 16, 64, 64), lib.randn(1000, 64)\nj = lib.randint(0, 1000, (1000, 1000))",
+            "p, w, g = lib.randn(8, 16, 64, 64), lib.randn(1000, 64), lib.rand(8, 64, 64, 2) * 2 - 1\n"
+            "j = lib.randint(0, 1000, (1000, 1000))",
             {
                 "max_pool2d": "F.max_pool2d(p, 2)",
                 "avg_pool2d": "F.avg_pool2d(p, 2)",
                 "interpolate": "F.interpolate(p, scale_factor=2, mode='bilinear')",
+                "grid_sample": "F.grid_sample(p, g, align_corners=False)",
                 "embedding 1000": "F.embedding(i, w)",
                 "index_add": "lib.zeros(1000, 1000).index_add_(0, i, x)",
                 "scatter_add": "lib.zeros(1000, 1000).scatter_add_(0, j, x)",

@@ -1,4 +1,4 @@
-//! Images and volumes read at any places, and both gradients (benchmarks/cases.py: grid_sample).
+//! Images and volumes read at any places, and both gradients (benchmarks/bars.py: grid_sample).
 
 use rustfft::num_traits::{AsPrimitive, Float};
 
@@ -12,6 +12,8 @@ impl<T: Float + AsPrimitive<u32> + Send + Sync> Real for T {}
 
 /// Places that are worked on together.
 const BLOCK: usize = 32;
+/// Places that torch works on together.
+const VECTOR: usize = 8;
 /// Channels whose gradients one task adds up.
 const CHANNELS: usize = 4;
 
@@ -381,7 +383,11 @@ impl<T: Real> Step<T> for Read<'_, T> {
             for (k, weight) in block.weight.iter().enumerate() {
                 let values = block.pixels(pixels, k);
                 for b in 0..BLOCK {
-                    sum[b] = sum[b] + values[b] * weight[b];
+                    sum[b] = if self.reading.volume {
+                        sum[b] + values[b] * weight[b]
+                    } else {
+                        values[b].mul_add(weight[b], sum[b])
+                    };
                 }
             }
             // SAFETY: each place of each channel belongs to one task.
@@ -408,10 +414,14 @@ impl<T: Real> Step<T> for ByInput<'_, T> {
             let grad = &self.grad[number * self.reading.places + first..][..count];
             // SAFETY: each channel belongs to one task.
             let to = unsafe { self.out.slice(number * plane, plane) };
-            for (k, weight) in block.weight.iter().enumerate() {
-                for (b, &grad) in grad.iter().enumerate() {
-                    if block.valid[k][b] {
-                        to[block.at[k][b]] = to[block.at[k][b]] + weight[b] * grad;
+            // In torch's order: the pixels of a vector of places one after the other.
+            let together = if self.reading.volume { 1 } else { VECTOR };
+            for (part, grad) in grad.chunks(together).enumerate() {
+                for (k, weight) in block.weight.iter().enumerate() {
+                    for (b, &grad) in (part * together..).zip(grad) {
+                        if block.valid[k][b] {
+                            to[block.at[k][b]] = to[block.at[k][b]] + weight[b] * grad;
+                        }
                     }
                 }
             }
@@ -433,7 +443,8 @@ impl<T: Real> Step<T> for ByGrid<'_, T> {
     fn run(&self, block: &Block<T>, n: usize, channels: std::ops::Range<usize>, first: usize, count: usize) {
         let (plane, dims) = (self.reading.plane(), self.reading.dims());
         let [wx, wy, wz] = &block.factors;
-        // In torch's order of factors and sums: slopes of neighbours cancel each other, and the last digits remain.
+        // In torch's order of factors and sums, fused as its compiler fuses them: slopes of neighbours cancel each other,
+        // and the last digits remain.
         let others = [(wy, wz), (wx, wz), (wx, wy)];
         let mut sums = [[T::zero(); BLOCK]; 3];
         for c in channels {
@@ -441,6 +452,17 @@ impl<T: Real> Step<T> for ByGrid<'_, T> {
             let pixels = &self.input[number * plane..][..plane];
             let mut by = [T::zero(); BLOCK];
             by[..count].copy_from_slice(&self.grad[number * self.reading.places + first..][..count]);
+            if self.reading.mode == Mode::Linear && !self.reading.volume {
+                let [nw, ne, sw, se] = [0, 1, 2, 3].map(|k| block.pixels(pixels, k));
+                let (e, w, s, n) = (&wx[0], &wx[1], &wy[0], &wy[2]);
+                for b in 0..BLOCK {
+                    let x = (se[b] - sw[b]).mul_add(n[b], (ne[b] - nw[b]) * s[b]);
+                    let y = (se[b] - ne[b]).mul_add(w[b], (sw[b] - nw[b]) * e[b]);
+                    sums[0][b] = x.mul_add(by[b], sums[0][b]);
+                    sums[1][b] = y.mul_add(by[b], sums[1][b]);
+                }
+                continue;
+            }
             for k in 0..block.weight.len() {
                 let values = block.pixels(pixels, k);
                 for d in 0..dims {

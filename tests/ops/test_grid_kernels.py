@@ -105,3 +105,18 @@ def test_the_gradient_of_places_without_channels_is_zero() -> None:
     grid = pyburn.zeros(1, 2, 2, 2, requires_grad=True)
     sample(pyburn, pyburn.zeros(1, 0, 3, 3), grid, "bilinear", "zeros", False).sum().backward()
     assert grid.grad.tolist() == pyburn.zeros(1, 2, 2, 2).tolist()
+
+
+@pytest.mark.skipif(not torch.backends.cpu.get_cpu_capability().startswith("AVX"), reason="torch fuses nothing there")
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_linear_images_have_torchs_very_bits(padding: str) -> None:
+    """A spatial transformer that learns is chaotic: the last digit of one step is another curve thirty steps later."""
+    x, grid, by = numbers(9, 3, 2, 16, 15), places(10, 3, 14, 17, 2), numbers(11, 3, 2, 14, 17)
+
+    def run(lib: Any) -> list[Any]:
+        image, at = lib.tensor(x, requires_grad=True), lib.tensor(grid, requires_grad=True)
+        result = sample(lib, image, at, "bilinear", padding, False)
+        result.backward(lib.tensor(by))
+        return [tensor.detach().numpy().tolist() for tensor in (result, image.grad, at.grad)]
+
+    assert run(pyburn) == run(torch)
