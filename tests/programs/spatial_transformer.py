@@ -30,7 +30,7 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.5)
     images, labels = torch.rand(8, 1, 16, 16), torch.arange(8)
     curve = []
-    for _ in range(30):
+    for _ in range(24):  # differences double with each step from here on: 1e-7 at the 15th is 1e-3 at the 29th
         optimizer.zero_grad()
         loss = F.cross_entropy(model(images), labels)
         loss.backward()
