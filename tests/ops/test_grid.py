@@ -67,5 +67,7 @@ def test_windows_as_columns(options: dict[str, int]) -> None:
 def test_mistakes_are_named() -> None:
     with pytest.raises(RuntimeError, match="grid_sample"):
         ours.grid_sample(pyburn.zeros(1, 1, 2, 2), pyburn.zeros(1, 2, 2, 3))
+    with pytest.raises(TypeError, match="argument 'grid' must be Tensor, not NoneType"):
+        ours.grid_sample(pyburn.zeros(1, 1, 2, 2), None)
     with pytest.raises(RuntimeError, match="fold"):
         ours.fold(pyburn.zeros(1, 3, 4), (3, 3), (2, 2))

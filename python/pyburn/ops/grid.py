@@ -140,6 +140,9 @@ def grid_sample(
         >>> nn.grid_sample(image, pyburn.zeros(1, 1, 1, 2), align_corners=True)
         tensor([[[[2.]]]])
     """
+    for name, value in (("input", input), ("grid", grid)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"grid_sample: argument '{name}' must be Tensor, not {type(value).__name__}")
     need_float("grid_sample", input)
     if grid.dtype != input.dtype:
         raise DTypeError(f"grid_sample: expected grid of dtype {input.dtype} but found {grid.dtype}")
