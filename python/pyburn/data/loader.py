@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pyburn._core import _own_generator, int64
 from pyburn.data.collate import default_collate, default_convert
 from pyburn.data.dataset import Dataset, Indexed, IterableDataset
+from pyburn.data.rows import rows_at_once
 from pyburn.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from pyburn.ops import empty
 
@@ -228,8 +229,11 @@ def _fetcher(loader: DataLoader[Any]) -> Callable[[Any], Any]:
     if isinstance(dataset, IterableDataset):
         return _stream_fetcher(iter(dataset), collate, batched, loader.drop_last)
     many = getattr(dataset, "__getitems__", None) if batched else None
+    rows = rows_at_once(dataset, collate) if batched else None
 
     def fetch(indices: Any) -> Any:
+        if rows is not None and (batch := rows(indices)) is not None:
+            return batch
         if many is not None:
             return collate(many(indices))
         return collate([dataset[i] for i in indices] if batched else dataset[indices])
