@@ -48,9 +48,13 @@ def test_random_layers_change_images_in_training_only(name, args, kwargs):
         key: value for key, value in expected.items() if key != "data_format"
     }
     x = pyburn.tensor(IMAGE) * 50
-    pyburn.testing.assert_close(layer(x), x)
-    changed = layer(x, training=True)
-    assert changed.shape == x.shape and not bool((changed == x).all())
+    pyburn.testing.assert_close(layer(x, training=False), x)
+    for changed in (layer(x, training=True), layer(x)):
+        assert changed.shape == x.shape and not bool((changed == x).all())
+    in_a_model = ours.Sequential([ours.Input(IMAGE.shape[1:]), layer])
+    pyburn.testing.assert_close(in_a_model(x), x)
+    row = pyburn.nn.Sequential(getattr(L, name)(*args, **kwargs)).eval()
+    pyburn.testing.assert_close(row(x), x)
     assert layer(x[0]).shape == x[0].shape
     seeded = [getattr(L, name)(*args, seed=3, **kwargs)(x, training=True) for _ in range(2)]
     pyburn.testing.assert_close(seeded[0], seeded[1])
@@ -91,7 +95,7 @@ def test_random_crops():
     layer = L.RandomCrop(3, 3)
     crops = {int(layer(x, training=True)[0, 0, 0, 0]) for _ in range(20)}
     assert len(crops) > 3 and all(corner % 8 <= 5 for corner in crops)
-    assert int(layer(x)[0, 0, 0, 0]) == int(L.CenterCrop(3, 3)(x)[0, 0, 0, 0])
+    assert int(layer(x, training=False)[0, 0, 0, 0]) == int(L.CenterCrop(3, 3)(x)[0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("axis", [-1, None, (1, 2)])

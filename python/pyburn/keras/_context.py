@@ -15,6 +15,7 @@ class _Context(threading.local):
         self.training: bool | None = None
         self.device: Any = None
         self.losses: list[Any] | None = None
+        self.scopes: list[Any] = []
 
 
 CONTEXT = _Context()
@@ -28,6 +29,23 @@ def calling(training: bool) -> Iterator[None]:
         yield
     finally:
         CONTEXT.training = before
+
+
+@contextlib.contextmanager
+def scoped(layer: Any) -> Iterator[None]:
+    """Weights made inside have the layer's name in their path."""
+    CONTEXT.scopes.append(layer)
+    try:
+        yield
+    finally:
+        CONTEXT.scopes.pop()
+
+
+def path_of(layer: Any, name: str) -> str:
+    """The path of a weight that `layer` makes now."""
+    around = [*CONTEXT.scopes, layer]
+    parts = [each.name for place, each in enumerate(around) if not place or around[place - 1] is not each]
+    return "/".join([*parts, name])
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ _PLACES = {
     "keras.callbacks": ("callbacks",),
     "keras.constraints": ("constraints",),
     "keras.initializers": ("initializers",),
-    "keras.layers": ("layers",),
+    "keras.layers": ("layers", "models", "ops"),
     "keras.losses": ("losses",),
     "keras.metrics": ("metrics",),
     "keras.models": ("models",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pyburn import nn
@@ -31,7 +32,7 @@ class Weights(nn.Module):
             self._rename(name, value)
         super().__setattr__(name, value)
         nested = isinstance(value, (list, tuple, dict)) and "_lists" in self.__dict__ and not name.startswith("_")
-        if nested and any(isinstance(each, nn.Module) for each in _members(value)):
+        if nested and next(_named_members(name, value), None):
             self._lists[name] = value
             self._track_lists()
 
@@ -46,10 +47,8 @@ class Weights(nn.Module):
     def _track_lists(self) -> None:
         """Nothing; layers that were appended to lists since are children too."""
         for name, value in self._lists.items():
-            pairs = value.items() if isinstance(value, dict) else enumerate(value)
-            for key, each in pairs:
-                if isinstance(each, nn.Module):
-                    self._modules[f"{name}_{key}"] = each
+            for key, each in _named_members(name, value):
+                self._modules[key] = each
 
     def _own_weights(self) -> list[Tensor]:
         trainable = [weight for weight in self._parameters.values() if weight is not None]
@@ -150,5 +149,10 @@ class Weights(nn.Module):
                         weight.copy_(rule(weight.detach()))
 
 
-def _members(value: Any) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else list(value)
+def _named_members(name: str, value: Any) -> Iterator[tuple[str, nn.Module]]:
+    """The modules in lists and dictionaries, however deep, with the places that they have there."""
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(each, nn.Module):
+            yield f"{name}_{key}", each
+        elif isinstance(each, (list, tuple, dict)):
+            yield from _named_members(f"{name}_{key}", each)

@@ -8,18 +8,18 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyburn import nn, ops
+from pyburn import ops
 from pyburn._core import Tensor, get_default_device
 from pyburn.keras import config as settings
 from pyburn.keras import constraints, initializers, regularizers
-from pyburn.keras._context import CONTEXT, calling, placed
+from pyburn.keras._context import CONTEXT, calling, path_of, placed, scoped
 from pyburn.keras._naming import snake_case, unique_name
 from pyburn.keras._probing import probe
 from pyburn.keras._registry import serialize_keras_object
 from pyburn.keras._weights import Weights
 from pyburn.keras.specs import InputSpec, check_inputs
 from pyburn.keras.symbolic import KerasTensor, Node, any_symbolic, flatten, map_structure, shape_of
-from pyburn.keras.variables import Variable
+from pyburn.keras.variables import State, Variable
 
 __all__ = ["InputSpec", "Layer"]
 
@@ -72,6 +72,8 @@ class Layer(Weights):
         pyburn.Size([2, 3])
     """
 
+    # Layers that change images at random do so in a call of their own; in a model they go by the model.
+    _trains_by_default = False
     # A `build` that takes one shape gets the first argument's, whatever its name is.
     supports_masking: bool
 
@@ -208,13 +210,15 @@ class Layer(Weights):
         values = values if isinstance(values, Tensor) else ops.as_tensor(values)
         place = self._place if CONTEXT.device is None else CONTEXT.device
         values = values.to(place if place is not None else get_default_device(), kind)
+        path = path_of(self, name or unique_name("variable"))
         name = name or f"variable_{len(self._parameters) + len(self._buffers)}"
         if trainable and kind.is_floating_point:
             weight: Any = Variable(values, requires_grad=self._trainable)
             self.register_parameter(name, weight)
         else:
-            weight = nn.Buffer(values)
+            weight = State(values)
             self.register_buffer(name, weight)
+        weight._path = path
         if regularizer is not None:
             self._regularizers[name] = regularizers.get(regularizer)
         if constraint is not None:
@@ -235,10 +239,10 @@ class Layer(Weights):
         args, kwargs = map_structure(self._converted, args), map_structure(self._converted, kwargs)
         training = kwargs.pop("training", None)
         if training is None:
-            training = self.training if CONTEXT.training is None else CONTEXT.training
+            training = self.training or self._trains_by_default if CONTEXT.training is None else CONTEXT.training
         if CONTEXT.training is None:
             self._clear_losses()
-        with calling(bool(training)), placed(self._place):
+        with calling(bool(training)), placed(self._place), scoped(self):
             self._build_once(signature, args, kwargs)
             check_inputs(self, args[0] if args else None)
             masks = self._take_masks(signature, args, kwargs)
@@ -323,7 +327,7 @@ class Layer(Weights):
         self.built = True
 
     def _symbolic(self, signature: _Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with placed(self._place):
+        with placed(self._place), scoped(self):
             self._build_once(signature, args, kwargs)
             check_inputs(self, args[0] if args else None)
             outputs = self.compute_output_spec(*args, **kwargs)
@@ -453,7 +457,7 @@ def _remembering(build: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(build)
     def wrapped(self: Any, *args: Any, **kwargs: Any) -> None:
-        with placed(self._place):
+        with placed(self._place), scoped(self):
             build(self, *args, **kwargs)
         self._build_shapes = args[0] if args else next(iter(kwargs.values()), None)
         self.built = True

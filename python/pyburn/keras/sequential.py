@@ -6,7 +6,7 @@ from typing import Any
 
 from pyburn import nn
 from pyburn._core import device
-from pyburn.keras._context import placed
+from pyburn.keras._context import placed, scoped
 from pyburn.keras._registry import deserialize_keras_object, serialize_keras_object
 from pyburn.keras.graph import Graph
 from pyburn.keras.layer import Layer
@@ -115,14 +115,14 @@ class Sequential(Model):
 
     def _extend(self, layer: Any) -> None:
         assert self._graph is not None
-        with placed(self._place):
+        with placed(self._place), scoped(self):
             output = layer(self._graph.outputs_struct)
         self._graph = Graph(self._graph.inputs_struct, output)
         self._after_build()
 
     def _rebuild(self) -> None:
         assert self._start is not None
-        with placed(self._place):
+        with placed(self._place), scoped(self):
             tensor: Any = self._start.output
             for layer in self.layers:
                 tensor = layer(tensor)

@@ -291,6 +291,7 @@ class StackedRNNCells(Layer):
     def call(self, inputs: Any, states: Any, training: bool | None = None) -> Any:
         made = []
         for cell, state in zip(self.cells, states, strict=True):
+            state = [state] if isinstance(state, Tensor) else state
             inputs, state = cell(inputs, state, training=training)
             made.append(state)
         return inputs, made

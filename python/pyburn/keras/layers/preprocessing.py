@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from pyburn import ops
 from pyburn._core import ShapeError, Tensor
@@ -169,7 +169,18 @@ class CenterCrop(_Image):
         return self._back(self._center(x), single)
 
 
-class _Random(_Image):
+class _ByItself(_Image):
+    """What is random in a call of its own, until `train()` or `eval()` says whether it is."""
+
+    _trains_by_default = True
+
+    def train(self, mode: bool = True) -> Self:
+        """This layer in training mode, or out of it."""
+        self._trains_by_default = False
+        return super().train(mode)
+
+
+class _Random(_ByItself):
     """What changes images at random while a model trains."""
 
     def __init__(self, seed: int | None, data_format: str | None, **kwargs: Any) -> None:
@@ -190,7 +201,7 @@ class _Random(_Image):
         return self._back(self._changed(x) if training else x, single)
 
 
-class RandomCrop(CenterCrop):
+class RandomCrop(CenterCrop, _ByItself):
     """A part of images at a random place while it trains, else their middle.
 
     Args:
@@ -572,6 +583,7 @@ class Discretization(Layer):
         sparse: Accepted for Keras's sake.
         dtype: The dtype of the result.
         name: Its name.
+        **kwargs: See `Layer`.
     """
 
     def __init__(
@@ -583,8 +595,9 @@ class Discretization(Layer):
         sparse: bool = False,
         dtype: Any = None,
         name: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, dtype=dtype or ("int64" if output_mode == "int" else None))
+        super().__init__(name=name, dtype=dtype or ("int64" if output_mode == "int" else None), **kwargs)
         if (bin_boundaries is None) == (num_bins is None):
             raise ValueError("Discretization: give either bin_boundaries or num_bins")
         self.bin_boundaries = None if bin_boundaries is None else list(bin_boundaries)

@@ -7,6 +7,7 @@ from typing import Any
 from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.keras import activations
+from pyburn.keras._naming import snake_case
 from pyburn.keras._registry import deserialize_keras_object, serialize_keras_object
 from pyburn.keras.layer import InputSpec, Layer
 from pyburn.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
@@ -71,10 +72,11 @@ class RNN(Layer):
             state = self.cell.get_initial_state(sequences.shape[0], sequences)
         state = [state] if isinstance(state, Tensor) else list(state)
         outputs, last, states = self._run(sequences, state, mask, training)
-        if self.stateful:
+        # A trial call, which only finds out shapes, leaves no state.
+        if self.stateful and not sequences.is_meta:
             self.states = map_structure(lambda each: each.detach(), states)
         found = outputs if self.return_sequences else last
-        return [found, *flatten(states)] if self.return_state else found
+        return [found, *_unwrapped(states)] if self.return_state else found
 
     def _run(self, x: Tensor, state: list[Any], mask: Any, training: bool | None) -> tuple[Any, Any, list[Any]]:
         """Every step's output (or None where only the last is wanted), the last one, and the last states."""
@@ -111,6 +113,11 @@ class RNN(Layer):
         return cls(**config)
 
 
+def _unwrapped(states: list[Any]) -> list[Any]:
+    """The states as Keras gives them: those of several cells in lists, but for cells that have only one."""
+    return [each[0] if isinstance(each, (list, tuple)) and len(each) == 1 else each for each in states]
+
+
 def _where(keep: Tensor, new: Any, old: Any) -> Any:
     if isinstance(new, (list, tuple)):
         return [_where(keep, a, b) for a, b in zip(new, old, strict=True)]
@@ -126,6 +133,7 @@ class OfCell(RNN):
     def __init__(self, units: int, **kwargs: Any) -> None:
         cell_only = {name: kwargs.pop(name) for name in self._cell_names if name in kwargs}
         policy = {"dtype": kwargs.get("dtype"), "trainable": kwargs.get("trainable", True)}
+        policy["name"] = snake_case(self._cell.__name__)
         super().__init__(self._cell(units, **cell_only, **policy), **kwargs)
 
     def __getattr__(self, name: str) -> Any:

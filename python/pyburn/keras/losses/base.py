@@ -9,7 +9,7 @@ from typing import Any
 from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.keras import config as settings
-from pyburn.keras._naming import snake_case
+from pyburn.keras._naming import snake_case, unique_name
 from pyburn.keras._registry import Configured
 from pyburn.keras.losses.functions import same_rank, tensor
 from pyburn.keras.symbolic import map_structure
@@ -33,7 +33,7 @@ class Loss(Configured):
     ) -> None:
         if reduction not in _REDUCTIONS:
             raise ValueError(f"{type(self).__name__}: reduction is {reduction!r}, but must be one of {_REDUCTIONS}")
-        self.name = name or snake_case(type(self).__name__)
+        self.name = name or unique_name(snake_case(type(self).__name__))
         self.reduction = None if reduction == "none" else reduction
         self.dtype = dtype or settings.floatx()
 

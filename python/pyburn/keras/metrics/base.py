@@ -12,6 +12,7 @@ from pyburn.keras._naming import snake_case, unique_name
 from pyburn.keras._registry import Configured
 from pyburn.keras.losses.base import _expanded, _squeezed
 from pyburn.keras.losses.functions import same_rank, tensor
+from pyburn.keras.variables import State
 
 __all__ = ["Mean", "MeanMetricWrapper", "Metric", "Sum"]
 
@@ -41,10 +42,11 @@ class Metric(Configured):
 
         make = initializers.get(initializer)
         key = name or f"variable_{len(self._states)}"
-        self._states[key] = make(tuple(shape))
-        self._starts[key] = lambda: make(tuple(shape))
-        found: Tensor = self._states[key]
-        return found
+        self._starts[key] = lambda: make(tuple(shape), dtype=dtype) if dtype else make(tuple(shape))
+        made = State(self._starts[key]())
+        made._path = f"{self.name}/{key}"
+        self._states[key] = made
+        return made
 
     def add_weight(
         self, shape: Any = (), initializer: Any = "zeros", dtype: Any = None, name: str | None = None

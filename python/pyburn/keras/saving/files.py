@@ -53,17 +53,23 @@ def save_model(
 
 
 def save_weights(model: Any, filepath: Path, overwrite: bool = True, **kwargs: Any) -> None:
-    """Nothing; the file has the weights of the model by name."""
-    _may_write(filepath, overwrite)
+    """Nothing; the file has the weights of the model by name.
+
+    A path that ends with ".weights.h5" is written as Keras writes it, and real Keras reads it; that needs h5py.
+    """
+    _may_write(filepath, overwrite, weights=True)
+    if os.fspath(filepath).endswith(".weights.h5"):
+        keras_files.save_weights(model, filepath)
+        return
     safetensors.save_file({f"model/{name}": value for name, value in _weights(model).items()}, filepath)
 
 
-def _may_write(filepath: Path, overwrite: bool) -> None:
+def _may_write(filepath: Path, overwrite: bool, weights: bool = False) -> None:
     path = os.fspath(filepath)
-    if path.endswith((".h5", ".hdf5")):
+    if path.endswith((".h5", ".hdf5")) and not (weights and path.endswith(".weights.h5")):
         raise ValueError(
-            f"save: {path} would be an HDF5 file, which is read here but not written; give a path that ends with "
-            "'.keras' or '.safetensors'"
+            f"save: {path} would be an HDF5 file of the older kind, which is read here but not written; give a path "
+            "that ends with '.keras' or '.safetensors', or save_weights to one that ends with '.weights.h5'"
         )
     if not overwrite and os.path.exists(path):
         raise FileExistsError(f"save: {path} is there already; give overwrite=True or another path")

@@ -11,13 +11,14 @@ from collections import Counter
 from typing import Any
 
 from pyburn import nn
+from pyburn._files import replacing
 from pyburn.keras._naming import snake_case
 from pyburn.keras._registry import deserialize_keras_object
 from pyburn.keras._weights import Weights
 from pyburn.keras.layers.core import InputLayer
 from pyburn.keras.variables import assign
 
-__all__ = ["kind_of", "load_model", "load_weights"]
+__all__ = ["kind_of", "load_model", "load_weights", "save_weights"]
 
 
 def kind_of(filepath: str | os.PathLike[str]) -> str:
@@ -89,6 +90,50 @@ def load_weights(model: Any, filepath: Any, kind: str, skip: bool) -> None:
             load_tree(model, file, skip)
 
 
+def save_weights(model: Any, filepath: Any) -> None:
+    """Nothing; the file has the weights in Keras's own layout, and is whole or as it was before."""
+    if not model.built:
+        raise ValueError(f"{model.name}: the model has no weights yet; call or build it before save_weights")
+    buffer = io.BytesIO()
+    with _h5py().File(buffer, "w") as file:
+        save_tree(model, file, set())
+    with replacing(filepath) as whole:
+        whole.write(buffer.getvalue())
+
+
+def save_tree(layer: Any, group: Any, done: set[int]) -> None:
+    """Nothing; the group has the values of a layer and of all inside it, each once."""
+    if id(layer) in done:
+        return
+    done.add(id(layer))
+    group.attrs["name"] = layer.name
+    held = group.require_group("vars")
+    for place, weight in enumerate(layer._own_weights()):
+        held[str(place)] = weight.detach().cpu().numpy()
+    layer._track_lists()
+    listed = {id(each) for value in layer._lists.values() for each in _items(value)}
+    rows = _row_names(_with_start(layer)) if hasattr(layer, "layers") and _has_rows(layer) else {}
+    for name, child in layer.named_children():
+        if isinstance(child, Weights) and id(child) in rows:
+            save_tree(child, group.require_group(f"layers/{rows[id(child)]}"), done)
+        elif isinstance(child, Weights) and id(child) not in listed:
+            save_tree(child, group.require_group(name), done)
+    for name, value in layer._lists.items():
+        names = _row_names(value)
+        for child in _items(value):
+            if isinstance(child, Weights):
+                save_tree(child, group.require_group(f"{name}/{names[id(child)]}"), done)
+
+
+def _has_rows(layer: Any) -> bool:
+    return getattr(layer, "_graph", None) is not None or hasattr(layer, "_start")
+
+
+def _with_start(layer: Any) -> list[Any]:
+    start = getattr(layer, "_start", None)
+    return [*([start] if start is not None else []), *layer.layers]
+
+
 def _datasets(group: Any) -> list[Any]:
     """The variables of a layer's group, in order."""
     held = group.get("vars")
@@ -135,7 +180,7 @@ def _children(layer: Any, group: Any) -> list[tuple[Any, Any]]:
         if not isinstance(child, Weights):
             continue
         if id(child) in listed and listed[id(child)] in group:
-            name_in_list = _row_names(_items(layer._lists[listed[id(child)]])).get(id(child), "")
+            name_in_list = _row_names(layer._lists[listed[id(child)]]).get(id(child), "")
             inner = group[listed[id(child)]].get(name_in_list)
         else:
             inner = next((group[key] for key in (name, f"_{name}", name.lstrip("_")) if key in group), None)
@@ -149,23 +194,33 @@ def _listed_groups(layer: Any, group: Any) -> dict[int, Any]:
     """The groups under `layers`, which Keras names after classes in the order of the model's layers."""
     if "layers" not in group or not hasattr(layer, "layers"):
         return {}
-    start = getattr(layer, "_start", None)
-    names = _row_names([*([start] if start is not None else []), *layer.layers])
+    names = _row_names(_with_start(layer))
     return {key: group["layers"][name] for key, name in names.items() if name in group["layers"]}
 
 
 def _row_names(layers: Any) -> dict[int, str]:
+    """The places of layers in a list, named after their classes; a list in the list is a "container"."""
     counts: Counter[str] = Counter()
-    names = {}
-    for each in layers:
-        kind = snake_case(type(each).__name__)
-        names[id(each)] = f"{kind}_{counts[kind]}" if counts[kind] else kind
+    names: dict[int, str] = {}
+    for each in layers.values() if isinstance(layers, dict) else layers:
+        inner = isinstance(each, (list, tuple, dict))
+        if not inner and not isinstance(each, nn.Module):
+            continue
+        kind = "container" if inner else snake_case(type(each).__name__)
+        name = f"{kind}_{counts[kind]}" if counts[kind] else kind
         counts[kind] += 1
+        found = {key: f"{name}/{below}" for key, below in _row_names(each).items()} if inner else {id(each): name}
+        names = {**found, **names}
     return names
 
 
 def _items(value: Any) -> list[Any]:
-    return [each for each in (value.values() if isinstance(value, dict) else value) if isinstance(each, nn.Module)]
+    """The layers in lists and dictionaries, however deep."""
+    if isinstance(value, nn.Module):
+        return [value]
+    if not isinstance(value, (list, tuple, dict)):
+        return []
+    return [item for each in (value.values() if isinstance(value, dict) else value) for item in _items(each)]
 
 
 def _assign(layer: Any, own: list[Any], values: list[Any], skip: bool) -> None:

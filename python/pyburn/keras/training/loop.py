@@ -82,7 +82,8 @@ class KerasLearner(Learner):
         self.events.fire("before_validate", self)
         found: dict[str, Any] = self.validation.run(self.callbacks)
         self.events.fire("after_validate", self)
-        self.logs = {**self.logs, **{f"val_{name}": value for name, value in found.items()}}
+        logs = {**self.logs, **{f"val_{name}": value for name, value in found.items()}}
+        self.logs = dict(sorted(logs.items()))
         return found
 
 

@@ -91,11 +91,15 @@ class Trainer(Layer):
 
     @property
     def metrics(self) -> list[Metric]:
-        """The mean loss and the compiled metrics."""
+        """The mean loss, metrics that are attributes of the model or its layers, and the compiled metrics."""
         found: list[Metric] = [self._loss_tracker]
+        for module in self.modules():
+            found += [each for each in vars(module).values() if isinstance(each, Metric)]
+        if self._compiled_metrics is not None:
+            found += self._compiled_metrics.metrics
         if self._compiled_loss is not None:
             found += self._compiled_loss.metrics
-        return found if self._compiled_metrics is None else [*found, *self._compiled_metrics.metrics]
+        return list(dict.fromkeys(found))
 
     @property
     def metrics_names(self) -> list[str]:
@@ -336,10 +340,7 @@ class Trainer(Layer):
         found = self._evaluate(data, several)
         if return_dict:
             return found
-        # Keras gives the numbers in the order of the metrics, not of their names.
-        order = [name for name in numbers_in_order(self) if name in found]
-        values = [found[name] for name in order]
-        return values[0] if len(values) == 1 else values
+        return self._as_list(found)
 
     def _evaluate(self, data: Batches, callbacks: CallbackList) -> dict[str, Any]:
         self.reset_metrics()
@@ -421,13 +422,11 @@ class Trainer(Layer):
             return map_structure(lambda each: _plain(each).numpy(), self.predict_step(given))
 
     def _as_list(self, logs: dict[str, Any]) -> Any:
-        values = [logs[name] for name in numbers_in_order(self) if name in logs]
+        """The numbers as Keras lists them: in the order of the metrics, then others by their names."""
+        known = [each.name for each in self.metrics]
+        order = [*(name for name in known if name in logs), *(name for name in sorted(logs) if name not in known)]
+        values = [logs[name] for name in dict.fromkeys(order)]
         return values[0] if len(values) == 1 else values
-
-
-def numbers_in_order(model: Any) -> list[str]:
-    """The names of the logs in the order in which `evaluate` lists them: the loss first."""
-    return list(model.get_metrics_result())
 
 
 def _plain(value: Tensor) -> Tensor:
