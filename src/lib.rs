@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tensor::numpy::register(module)?;
     tensor::dlpack::register(module)?;
     tensor::overrides::register(module)?;
+    tensor::shared::register(module)?;
     autograd::python::register(module)?;
     ops::register(module)
 }

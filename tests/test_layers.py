@@ -27,6 +27,8 @@ LAYERS = [
         "_printing",
         "_progress",
         "_quantized",
+        "_shared_blocks",
+        "_sharing",
         "_size",
         "_sobol",
         "_storage",

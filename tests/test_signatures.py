@@ -25,7 +25,6 @@ DIFFERENT = {
     "nn.functional.scaled_mm": "raises",
     "nn.Module.ipu": "no such device",
     "nn.Module.mtia": "no such device",
-    "optim.Adagrad.share_memory": "processes share no memory",
     "optim.LBFGS.step": "the closure may be left out for the error that names it",
     "optim.Optimizer.OptimizerPostHook": "a type for annotations",
     "optim.Optimizer.OptimizerPreHook": "a type for annotations",

@@ -133,8 +133,8 @@ What differs in the large:
   a trace follows other branches than its example took. `fx` traces and rewrites modules. `export`, TorchScript files
   and C++ extensions raise when they are really used; importing them does not.
 - **Precision.** `autocast("cpu")` and `autocast("wgpu")` compute by torch's lists in bfloat16 or float16.
-- **One process.** `distributed` is right for a world of one, and refuses more. `multiprocessing` is Python's own;
-  tensors travel as copies.
+- **Processes.** `distributed` is right for a world of one, and refuses more. `multiprocessing` shares memory as torch's
+  does: `share_memory_`, and CPU tensors that are sent; tensors on a GPU arrive as copies.
 - **`func.vmap`** is a loop over the batch: right, not fast. `func.jvp` and `autograd.forward_ad` take two backward
   passes: ops under `no_grad` leave no tangents.
 - **Writes after use.** What torch keeps for backward is kept, so that a later write is refused where torch refuses it;

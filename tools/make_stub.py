@@ -71,8 +71,8 @@ ARGUMENTS = by_name(
         ),
         "_float": ("base bound correction eps high input_scale lambd low mean median scale sigma slope std threshold"),
         "_int": (
-            "bins chunks count decimals dim dim0 dim1 dim2 dimension end_dim groups id k length minlength mode n "
-            "num num_samples offset rows seed start_dim steps storage_offset"
+            "bins chunks count decimals descriptor dim dim0 dim1 dim2 dimension end_dim groups id k length minlength "
+            "mode n num num_samples offset rows seed start_dim steps storage_offset"
         ),
         "_int | None": "divisor_override",
         "str": "op",
@@ -112,7 +112,7 @@ RETURNS = by_name(
         "Generator": "_default_generator clone_state manual_seed set_state",
         "Iterator[Tensor]": "__iter__",
         "None": (
-            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _empty_cache _fused_step "
+            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _empty_cache _fused_step _move_storage "
             "_own_generator _pop_saved_hooks _push_saved_hooks _reset_peak_memory _set_aliased _set_function_modes "
             "_set_history _swap _watch_classes retain_grad "
             "set_default_device set_default_dtype set_num_threads synchronize"
@@ -129,7 +129,7 @@ RETURNS = by_name(
         "_float": "__float__",
         "_int": (
             "__hash__ __index__ __int__ __len__ _get_function_disabled _sequence_nr _set_function_disabled "
-            "_storage_nbytes _storage_ptr data_ptr dim element_size get_num_threads "
+            "_storage_nbytes _storage_ptr address data_ptr dim element_size get_num_threads "
             "initial_seed ndimension nelement numel seed storage_offset"
         ),
         "device": "get_default_device",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-import warnings
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -79,8 +80,13 @@ class UntypedStorage:
         return list(self._tensor._whole_storage().cpu().view(_core.uint8).tolist())
 
     def is_shared(self) -> bool:
-        """Whether other processes see the memory; they never do."""
-        return False
+        """Whether other processes can see the memory."""
+        return is_shared(self._tensor)
+
+    def share_memory_(self) -> Any:
+        """This memory, moved to where other processes can see it; so are all tensors over it."""
+        share_memory_(self._tensor)
+        return self
 
     def untyped(self) -> UntypedStorage:
         """The same memory as bytes."""
@@ -197,24 +203,35 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """This tensor, with a warning: what another process writes is seen by that process alone."""
-    warn_not_shared("share_memory_", stacklevel=3)
+    """This tensor, whose storage now lies in memory that child processes and receivers of it see, and write to.
+
+    The storage moves with all its views; a tensor that is in shared memory already stays where it is.
+
+    Raises:
+        NotImplementedError: The tensor is not in the CPU's memory.
+
+    Example:
+        >>> import pyburn
+        >>> x = pyburn.zeros(3)
+        >>> row = x[1:]
+        >>> x.share_memory_(), row.is_shared()
+        (tensor([0., 0., 0.]), True)
+    """
+    importlib.import_module("pyburn._sharing").share(self)
     return self
 
 
-def warn_not_shared(name: str, stacklevel: int) -> None:
-    """Says that processes share no memory: a program that trains in several would go on with untrained weights."""
-    warnings.warn(
-        f"{name}: other processes get a copy of the memory, and what they write stays there; send the results back "
-        "through a queue, or use threads, which see all memory.",
-        UserWarning,
-        stacklevel=stacklevel,
-    )
-
-
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes see the memory; they never do."""
-    return False
+    """Whether other processes can see the memory.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.zeros(3).is_shared()
+        False
+    """
+    # Loaded by whoever shares memory first; what is not loaded has shared nothing.
+    sharing = sys.modules.get("pyburn._sharing")
+    return sharing is not None and bool(sharing.is_shared(self))
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:

@@ -10,6 +10,7 @@ pub mod indexing;
 pub mod numpy;
 pub mod overrides;
 pub mod prim;
+pub mod shared;
 pub mod storage;
 
 mod transfer;
@@ -170,7 +171,22 @@ impl Tensor {
 
     /// Whether this handle is the only way to reach the memory.
     pub fn is_sole_owner(&self) -> bool {
-        self.handles() == 1 && self.core().storage.is_unshared()
+        self.handles() == 1 && self.core().storage.is_resizable()
+    }
+
+    /// Gives this tensor and all aliases of its storage the memory of `target`, which has the same contents.
+    pub fn move_storage(&self, target: &Self) -> Result<()> {
+        let fresh = target.core().storage.clone();
+        let mut core = self.0.core.write();
+        if core.storage.is_unshared() {
+            let fresh = fresh.untracked_at(core.storage.version());
+            let old = std::mem::replace(&mut core.storage, fresh);
+            drop(core);
+            // Nobody else sees the old memory; its owner may be a Python object, whose end may look at this tensor.
+            drop(old);
+            return Ok(());
+        }
+        core.storage.move_to(&fresh)
     }
 
     pub fn downgrade(&self) -> std::sync::Weak<Inner> {

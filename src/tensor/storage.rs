@@ -40,8 +40,10 @@ pub struct Buffer {
     origin: Origin,
     pointer: *mut u8,
     length: usize,
-    /// Whether it belongs to a numpy array or a DLPack capsule.
+    /// Whether it belongs to a numpy array, a DLPack capsule or several processes.
     foreign: bool,
+    /// Where the contents went, once `share_memory_` has moved them; one slot for all clones of a buffer.
+    moved: OnceLock<Arc<OnceLock<Buffer>>>,
 }
 
 /// Who allocated the memory.
@@ -68,12 +70,16 @@ const SMALL: usize = allocator::COUNTED - 64;
 
 impl Clone for Buffer {
     fn clone(&self) -> Self {
+        if let Some(target) = self.target() {
+            return target.clone();
+        }
         // Both name one `Bytes`, so that burn never takes it for unshared and writes to it.
         Self {
             origin: Origin::Burn(self.bytes().clone()),
             pointer: self.pointer,
             length: self.length,
             foreign: self.foreign,
+            moved: OnceLock::from(self.moved.get_or_init(Arc::default).clone()),
         }
     }
 }
@@ -109,7 +115,7 @@ impl Buffer {
                 Arc::get_mut(&mut bytes).map_or(std::ptr::null_mut(), |unique| unique.as_mut_ptr())
             }
         };
-        Self { length: bytes.len(), origin: Origin::Burn(bytes), pointer, foreign: false }
+        Self { length: bytes.len(), origin: Origin::Burn(bytes), pointer, foreign: false, moved: OnceLock::new() }
     }
 
     /// Memory for a result that is about to be written whole.
@@ -131,7 +137,8 @@ impl Buffer {
             allocator::count(length);
             (Memory::Small(memory), pointer)
         };
-        Ok(Self { origin: Origin::Own { memory, lent: OnceLock::new() }, pointer, length, foreign: false })
+        let origin = Origin::Own { memory, lent: OnceLock::new() };
+        Ok(Self { origin, pointer, length, foreign: false, moved: OnceLock::new() })
     }
 
     pub fn zeroed(length: usize) -> Result<Self> {
@@ -143,7 +150,7 @@ impl Buffer {
         let controller = Foreign { pointer, length, _owner: Box::new(memory) };
         // SAFETY: `Zeroed` has `length` initialized bytes, and lives as long as the controller.
         let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
-        Ok(Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: false })
+        Ok(Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: false, moved: OnceLock::new() })
     }
 
     /// Memory owned by somebody else (a numpy array, a DLPack capsule); `owner` is dropped with the last alias.
@@ -154,10 +161,27 @@ impl Buffer {
         let controller = Foreign { pointer, length, _owner: owner };
         // SAFETY: the caller vouches for `length` initialized bytes.
         let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
-        Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: true }
+        Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: true, moved: OnceLock::new() }
+    }
+
+    /// What stands for this buffer since it was moved.
+    fn target(&self) -> Option<&Buffer> {
+        self.moved.get()?.get()
+    }
+
+    /// Lets `target`, which has the same contents, stand for this buffer and all its clones. The old memory is kept, since
+    /// kernels of other threads may still read it.
+    fn move_to(&self, target: Buffer) -> Result<()> {
+        if self.moved.get_or_init(Arc::default).set(target).is_err() {
+            return error::runtime("share_memory_: another thread moves the same memory");
+        }
+        Ok(())
     }
 
     pub fn bytes(&self) -> &Arc<Bytes> {
+        if let Some(target) = self.target() {
+            return target.bytes();
+        }
         match &self.origin {
             Origin::Burn(bytes) => bytes,
             Origin::Own { memory, lent } => lent.get_or_init(|| {
@@ -173,6 +197,9 @@ impl Buffer {
     }
 
     fn is_unshared(&self) -> bool {
+        if let Some(target) = self.target() {
+            return target.is_unshared();
+        }
         match &self.origin {
             Origin::Burn(bytes) => Arc::strong_count(bytes) == 1,
             Origin::Own { lent, .. } => lent.get().is_none_or(|bytes| Arc::strong_count(bytes) == 1),
@@ -180,11 +207,15 @@ impl Buffer {
     }
 
     pub fn pointer(&self) -> *mut u8 {
-        self.pointer
+        self.target().map_or(self.pointer, |target| target.pointer)
     }
 
     pub fn len(&self) -> usize {
-        self.length
+        self.target().map_or(self.length, |target| target.length)
+    }
+
+    fn is_foreign(&self) -> bool {
+        self.target().map_or(self.foreign, |target| target.foreign)
     }
 }
 
@@ -315,6 +346,14 @@ impl Storage {
         &self.0.data
     }
 
+    /// Lets the memory of `target`, which has the same contents, stand for this memory in all aliases.
+    pub fn move_to(&self, target: &Self) -> Result<()> {
+        match (&self.0.data, &target.0.data) {
+            (Data::Cpu(from), Data::Cpu(to)) => from.move_to(to.clone()),
+            _ => error::device("share_memory_: only memory of the CPU can be shared by processes; call .cpu() first"),
+        }
+    }
+
     pub fn place(&self) -> Device {
         match &self.0.data {
             Data::Cpu(_) => Device::Cpu,
@@ -336,7 +375,7 @@ impl Storage {
 
     /// Whether the memory is ours and seen by one tensor alone, so that it can be replaced.
     pub fn is_resizable(&self) -> bool {
-        let foreign = matches!(&self.0.data, Data::Cpu(buffer) if buffer.foreign);
+        let foreign = matches!(&self.0.data, Data::Cpu(buffer) if buffer.is_foreign());
         !foreign && self.is_unshared()
     }
 
@@ -355,7 +394,7 @@ impl Storage {
     /// An address that is equal exactly for storages over the same memory.
     pub fn address(&self) -> usize {
         match &self.0.data {
-            Data::Cpu(buffer) => buffer.pointer as usize,
+            Data::Cpu(buffer) => buffer.pointer() as usize,
             Data::Device(cell) => Arc::as_ptr(cell) as usize,
             Data::Meta(_) | Data::Nothing(_) => Arc::as_ptr(&self.0) as usize,
         }

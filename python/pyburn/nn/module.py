@@ -11,7 +11,6 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from pyburn._core import Tensor, bfloat16, device, dtype, float16, float32, float64
-from pyburn._storage import warn_not_shared
 from pyburn.autograd import no_grad
 from pyburn.nn import _global_hooks as everywhere
 from pyburn.nn import _state, _traversal
@@ -522,8 +521,16 @@ class Module(State):
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def share_memory(self: T) -> T:
-        """This module, with a warning: threads see its memory, other processes get a copy."""
-        warn_not_shared("share_memory", stacklevel=3)
+        """This module, its parameters, their gradients and its buffers in memory that other processes see.
+
+        What a child process writes there, as a step of its optimizer does, this process sees at once, and the reverse.
+        """
+        for parameter in self.parameters():
+            parameter.share_memory_()
+            if parameter.grad is not None:
+                parameter.grad.share_memory_()
+        for buffer in self.buffers():
+            buffer.share_memory_()
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

@@ -71,6 +71,11 @@ class Adagrad(Stepping):
         }
         super().__init__(params, defaults)
 
+    def share_memory(self) -> None:
+        """Nothing; the sums of squares lie where other processes see them from now on."""
+        for state in self.state.values():
+            state["sum"].share_memory_()
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Nothing; the group is added, its sums of squares begin at once, as in torch."""
         super().add_param_group(param_group)
