@@ -84,6 +84,39 @@ def several_gradients(t):
     return log
 
 
+def some_of_several_gradients(t):
+    log = []
+    a, b = leaf(t, 1.0), leaf(t, 2.0)
+    c, d = a * b, a * b
+    t.autograd.graph.register_multi_grad_hook((a, b, c, d), lambda grads: log.append([g is not None for g in grads]))
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    (c + d).sum().backward()
+    return log
+
+
+def callbacks_at_the_end(t):
+    log = []
+    engine = t.autograd.Variable._execution_engine
+    x = leaf(t, 1.0)
+
+    def inner(grad):
+        y = leaf(t, 2.0)
+        y.register_hook(lambda _: engine.queue_callback(lambda: log.append("inner end")))
+        with t.enable_grad():
+            (y * 2).sum().backward()
+
+    x.register_hook(lambda grad: engine.queue_callback(lambda: log.append("end")))
+    x.register_hook(inner)
+    x.register_hook(lambda grad: log.append("hook"))
+    x.sum().backward()
+    try:
+        engine.queue_callback(print)
+    except RuntimeError as error:
+        log.append(str(error))
+    return log
+
+
 def gradient_edges(t):
     x = leaf(t, 1.0, 2.0)
     y = x * x
@@ -259,6 +292,8 @@ SCENARIOS = [
     packed_twice_differentiated,
     on_the_cpu,
     several_gradients,
+    some_of_several_gradients,
+    callbacks_at_the_end,
 ]
 
 

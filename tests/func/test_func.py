@@ -95,6 +95,16 @@ def test_grad_works_where_gradients_are_off():
         assert pyburn.func.grad(lambda a: (a**2).sum())(pyburn.ones(2)).tolist() == [2.0, 2.0]
 
 
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_vmap_goes_over_one_graph_many_times(lib):
+    x = lib.ones(3, requires_grad=True)
+    y = x**2
+    rows = lib.vmap(lambda v: lib.autograd.grad(y, x, v)[0])(lib.eye(3))
+    assert rows.tolist() == [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
+    with pytest.raises(RuntimeError, match="a second time"):
+        lib.autograd.grad(y.sum(), x)
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
     [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pyburn import _core, ops
@@ -12,6 +14,49 @@ from pyburn._core import Tensor
 __all__ = ["backward", "detect_anomaly", "grad", "set_detect_anomaly"]
 
 TensorOrTensors = Tensor | Sequence[Tensor]
+
+
+class _Passes(threading.local):
+    """The backward passes of a thread: what to call when the innermost ends, and how often its graph comes again."""
+
+    callbacks: list[Callable[[], object]] | None = None
+    repeats = 0
+
+
+_PASSES = _Passes()
+
+
+def _run(outputs: list[Any], starts: list[Tensor | None], keep: bool, *more: Any) -> list[Tensor | None]:
+    """A backward pass, and then what was queued in it."""
+    outer, _PASSES.callbacks = _PASSES.callbacks, (queued := [])
+    try:
+        found = _core._backward(outputs, starts, keep or _PASSES.repeats > 0, *more)
+        for callback in queued:  # one may queue another
+            callback()
+        return found
+    finally:
+        _PASSES.callbacks = outer
+
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Nothing; the function is called at the end of the backward pass that runs now.
+
+    Raises:
+        RuntimeError: If none runs in this thread.
+    """
+    if _PASSES.callbacks is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    _PASSES.callbacks.append(callback)
+
+
+@contextmanager
+def repeated() -> Iterator[None]:
+    """A block whose backward passes keep their graphs: a loop stands for one batched pass, and will come again."""
+    _PASSES.repeats += 1
+    try:
+        yield
+    finally:
+        _PASSES.repeats -= 1
 
 
 def _listed(values: Any) -> list[Any]:
@@ -76,7 +121,7 @@ def backward(
             tensor.retain_grad()
     keep = create_graph if retain_graph is None else retain_graph
     starts, inside = _starts(outputs, grad_tensors), None if wanted is None else _places(wanted)
-    _core._backward(_places(outputs), starts, keep, create_graph, inside, wanted is not None)
+    _run(_places(outputs), starts, keep, create_graph, inside, wanted is not None)
 
 
 def grad(
@@ -126,7 +171,7 @@ def grad(
     if is_grads_batched:
         found = _batched(results, wanted, starts, keep, create_graph)
     else:
-        found = _core._backward(_places(results), starts, keep, create_graph, _places(wanted))
+        found = _run(_places(results), starts, keep, create_graph, _places(wanted))
     if materialize_grads:
         found = [tensor.detach().new_zeros(tensor.shape) if g is None else g for g, tensor in zip(found, wanted)]
     elif not allow_unused:
@@ -150,7 +195,7 @@ def _batched(
     for index in range(count):
         row = [start[index] for start in starts if start is not None]
         again = keep or index + 1 < count
-        rows.append(_core._backward(_places(outputs), row, again, create_graph, _places(inputs)))
+        rows.append(_run(_places(outputs), row, again, create_graph, _places(inputs)))
     columns = zip(*rows) if rows else ([] for _ in inputs)
     return [None if not column or column[0] is None else ops.stack(list(column)) for column in columns]
 

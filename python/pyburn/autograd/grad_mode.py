@@ -172,7 +172,7 @@ class set_grad_enabled(_Mode):
         _core._set_grad_enabled(self._previous)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(mode={self.mode})"
+        return f"{type(self).__module__}.{type(self).__qualname__}(mode={self.mode})"
 
     def clone(self) -> Self:
         """A fresh context with the same mode."""

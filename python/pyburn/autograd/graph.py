@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 from pyburn import _core
 from pyburn._core import Node, Tensor
 from pyburn._tensor import RemovableHandle
+from pyburn.autograd.engine import queue_callback
 
 __all__ = [
     "GradientEdge",
     "Node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
+    "queue_callback",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
@@ -149,6 +151,8 @@ def register_multi_grad_hook(
 ) -> RemovableHandle:
     """A handle; in each backward pass the function is called with the gradients of several tensors.
 
+    A tensor that a pass does not reach has None for its gradient.
+
     Args:
         tensors: Tensors that require grad.
         fn: With ``mode="all"`` gets the list of gradients once all have been computed, with ``mode="any"`` the first.
@@ -165,25 +169,31 @@ def register_multi_grad_hook(
         [tensor([2.]), tensor([3.])]
 
     Differs from torch:
-        All tensors must take part in the backward pass for ``"all"`` to call the function.
+        Where a pass does not reach all of them, the function is called when it ends, not when the last has come.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: mode is {mode!r} but must be 'all' or 'any'.")
     lock = threading.Lock()
     arrived: dict[int, Tensor] = {}
 
+    def end() -> None:
+        with lock:
+            grads = [arrived.get(position) for position in range(len(tensors))]
+            arrived.clear()
+        if mode == "all" and any(grad is not None for grad in grads):
+            fn(grads)
+
     def hook(index: int, grad: Tensor) -> None:
         with lock:
             is_first = not arrived
             arrived[index] = grad
             complete = len(arrived) == len(tensors)
-            grads = [arrived[position] for position in sorted(arrived)]
-            if complete:
-                arrived.clear()
-        if mode == "any" and is_first:
-            fn(grad)
-        elif mode == "all" and complete:
-            fn(grads)
+        if is_first:
+            queue_callback(end)
+            if mode == "any":
+                fn(grad)
+        if complete and mode == "all":
+            end()
 
     def listen(index: int) -> Callable[[Tensor], None]:
         return lambda grad: hook(index, grad)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyburn._core import Tensor
+from pyburn.autograd.engine import queue_callback
 
 __all__ = ["Variable"]
 
@@ -21,6 +22,12 @@ class _VariableType(type):
         return isinstance(instance, Tensor)
 
 
+class _Engine:
+    """What programs call of torch's engine."""
+
+    queue_callback = staticmethod(queue_callback)
+
+
 class Variable(metaclass=_VariableType):
     """A tensor over the same memory, outside any graph.
 
@@ -30,3 +37,5 @@ class Variable(metaclass=_VariableType):
         >>> x.requires_grad, isinstance(x, pyburn.autograd.Variable)
         (True, True)
     """
+
+    _execution_engine = _Engine()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
 
 from pyburn import ops
 from pyburn._core import Tensor
+from pyburn.autograd.engine import repeated
 from pyburn.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 
@@ -37,7 +39,8 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
         raise ValueError("vmap: at least one input must have a dimension to go over; all in_dims are None.")
     if len(sizes) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got {sorted(sizes)}"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)} for "
+            "the mapped dimension"
         )
     return int(sizes.pop())
 
@@ -79,7 +82,8 @@ def vmap(
         results = []
         for index in range(size):
             parts = [leaf if dim is None else leaf.select(dim, index) for leaf, dim in zip(leaves, dims)]
-            results.append(func(*tree_unflatten(parts, spec), **kwargs))
+            with repeated() if index + 1 < size else contextlib.nullcontext():
+                results.append(func(*tree_unflatten(parts, spec), **kwargs))
         return _stacked(results, out_dims)
 
     return wrapper
