@@ -288,6 +288,23 @@ def test_bad_buffers_raise_as_in_torch(call):
     check_error(call, same_class=True)
 
 
+@pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad:UserWarning")
+@pytest.mark.parametrize("options", [{}, {"copy": True}, {"dtype": "float64"}, {"requires_grad": True, "copy": True}])
+def test_asarray_stays_in_the_graph(options):
+    for t in (torch, pyburn):
+        given = {name: getattr(t, value) if name == "dtype" else value for name, value in options.items()}
+        x = t.ones(2, requires_grad=True)
+        t.asarray(x * 3, **given).sum().backward()
+        assert x.grad.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("scalar", [np.float64(2.5), np.float32(1), np.int8(3), np.bool_(True)])
+def test_asarray_takes_numpys_scalars(scalar):
+    ours, theirs = pyburn.asarray(scalar), torch.asarray(scalar)
+    assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2]
+    assert ours.item() == theirs.item() and ours.dim() == 0
+
+
 def test_as_tensor_and_asarray_share_when_they_can():
     array = np.zeros(3, dtype="f4")
     for shared in [
@@ -303,7 +320,7 @@ def test_as_tensor_and_asarray_share_when_they_can():
     assert pyburn.asarray([1, 2]).tolist() == [1, 2] and pyburn.asarray(3.5).item() == 3.5
     assert pyburn.asarray(array, copy=True).data_ptr() != array.ctypes.data
     assert pyburn.asarray(array, copy=False).data_ptr() == array.ctypes.data
-    assert pyburn.asarray(x).data_ptr() == x.data_ptr() and not pyburn.asarray(x).requires_grad
+    assert pyburn.asarray(x) is x and not pyburn.asarray(x, requires_grad=False).requires_grad
     assert pyburn.asarray(torch.arange(3)).tolist() == [0, 1, 2]
     for call in [
         lambda lib: lib.asarray([1], copy=False),

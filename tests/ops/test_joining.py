@@ -1,7 +1,9 @@
 """Joining, splitting, repeating, turning and padding agree with torch."""
 
 import numpy as np
+import pyburn
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -225,3 +227,11 @@ def test_cat_of_any_layout(data):
 @pytest.mark.parametrize("choice", [{"indices": (1, -1)}, {"sections": 2}])
 def test_tensor_split_takes_either_name(choice):
     check_op(lambda lib, x: lib.tensor_split(x, dim=-1, **choice), [[1.0, 2.0, 3.0]])
+
+
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_a_tensor_of_the_common_shape_is_given_back_itself(lib):
+    leaf, row = lib.ones(2, 3, requires_grad=True), lib.ones(3)
+    whole, spread = lib.broadcast_tensors(leaf, row)
+    assert whole is leaf and spread.shape == leaf.shape and spread.stride() == (0, 1)
+    assert "grad_fn" not in repr(lib.distributions.Bernoulli(probs=lib.tensor([0.5], requires_grad=True)))

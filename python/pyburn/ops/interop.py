@@ -19,7 +19,8 @@ def _shared(data: Any) -> Tensor | None:
     if isinstance(data, UntypedStorage):
         return data._elements()
     if hasattr(data, "__array_interface__") and hasattr(data, "strides") and hasattr(data, "flags"):
-        return from_numpy(data) if data.ndim > 0 or hasattr(data, "setflags") else None
+        # A numpy scalar has all of an array's attributes, and no memory to share.
+        return from_numpy(data) if type(data).__name__ == "ndarray" or data.ndim > 0 else None
     if hasattr(data, "__dlpack__"):
         return from_dlpack(data)
     return None
@@ -63,7 +64,7 @@ def asarray(
     dtype: _core.dtype | None = None,
     device: Device = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """A tensor of `obj` that shares its memory unless `copy` or the other arguments forbid it.
 
@@ -72,7 +73,7 @@ def asarray(
         dtype: The element type; that of `obj` if not given.
         device: Where it lives; where `obj` is if not given.
         copy: True to copy always, False to fail rather than copy.
-        requires_grad: Whether gradients are wanted for it.
+        requires_grad: Whether gradients are wanted for it; as with `obj` if not given. False takes it out of the graph.
 
     Raises:
         ValueError: If `copy=False` and a copy would be needed.
@@ -88,15 +89,15 @@ def asarray(
     if shared is None:
         if copy is False:
             raise ValueError("asarray: can't alias arbitrary sequence into a tensor; leave copy=False out")
-        return _core._tensor(obj, dtype, device, requires_grad)
-    result = shared if isinstance(obj, Tensor) and requires_grad else shared.detach()
+        return _core._tensor(obj, dtype, device, bool(requires_grad))
+    result = shared.detach() if requires_grad is False and shared.requires_grad else shared
     converted = result.to(device=device, dtype=dtype, copy=copy is True)
     if copy is False and converted is not result:
         raise ValueError(
             f"asarray: can't alias a tensor of {shared.dtype} on {shared.device} as {converted.dtype} on "
             f"{converted.device}; leave copy=False out"
         )
-    return converted.requires_grad_(requires_grad) if converted.is_leaf else converted
+    return converted.requires_grad_() if requires_grad and converted.is_leaf else converted
 
 
 def frombuffer(

@@ -438,7 +438,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """
     given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     shape = broadcast_shapes(*[tuple(tensor.shape) for tensor in given])
-    return tuple(tensor.expand(shape) for tensor in given)
+    # A tensor of that shape is given back itself, so that a leaf of the graph stays one.
+    return tuple(tensor if tensor.shape == shape else tensor.expand(shape) for tensor in given)
 
 
 def flip(input: Tensor, *args: Any, dims: Dims | None = None) -> Tensor:
