@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 from pyburn import _core, ops
 from pyburn._core import Tensor
+from pyburn._typeinfo import finfo, iinfo
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
@@ -66,7 +69,8 @@ def assert_close(
         >>> import pyburn
         >>> pyburn.testing.assert_close(pyburn.tensor([1.0]), pyburn.tensor([1.0 + 1e-7]))
     """
-    rules = _Rules(rtol, atol, equal_nan, msg, device=check_device, dtype=check_dtype, stride=check_stride)
+    checks = {"device": check_device, "dtype": check_dtype, "stride": check_stride, "class": not allow_subclasses}
+    rules = _Rules(rtol, atol, equal_nan, msg, **checks)
     _compare(actual, expected, rules, "")
 
 
@@ -85,7 +89,17 @@ def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
         if actual != expected:
             rules.fail(f"{actual!r} is not equal to {expected!r}", path)
     else:
+        _need_related(actual, expected, rules)
         _compare_tensors(_tensor(actual, rules), _tensor(expected, rules), rules, path)
+
+
+def _need_related(actual: Any, expected: Any, rules: _Rules) -> None:
+    """Refuses a tensor beside an array or a number, as torch does: one of the two has been forgotten to convert."""
+    classes = type(actual), type(expected)
+    if all(issubclass(cls, Number) for cls in classes):
+        return
+    if not (issubclass(*classes) or issubclass(*classes[::-1])) or (rules.checks["class"] and classes[0] != classes[1]):
+        raise TypeError(f"No comparison pair was able to handle inputs of type {classes[0]} and {classes[1]}.")
 
 
 def _is_sequence(value: Any) -> bool:
@@ -161,7 +175,7 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of uniform random values in [low, high); by default [-9, 9), for uint8 [0, 10), for bool 0 or 1.
+    """A tensor of uniform random values in [low, high); by default [-9, 9), for integers [-9, 10), for bool 0 or 1.
 
     Example:
         >>> import pyburn
@@ -170,19 +184,31 @@ def make_tensor(
     """
     sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     first, last = _bounds(dtype, low, high)
-    if dtype == _core.bool:
-        made = ops.randint(0, 2, sizes).to(dtype)
-    elif dtype.is_floating_point:
-        made = (ops.rand(sizes, dtype=_core.float64) * (last - first) + first).to(dtype)
+    apart = noncontiguous and math.prod(sizes) > 1
+    if apart:
+        sizes = (*sizes[:-1], 2 * sizes[-1])
+    real = dtype.is_floating_point or dtype.is_complex
+    if real:
+        made = ops.empty(sizes, dtype=dtype)
+        (ops.view_as_real(made) if dtype.is_complex else made).uniform_(first, last)
     else:
-        made = ops.randint(int(first), int(last), sizes).to(dtype)
+        made = ops.randint(math.ceil(first), math.ceil(last), sizes, dtype=dtype)
+    if apart:
+        made = made[..., 1::2]
     if exclude_zero:
-        made = ops.where(made == 0, ops.ones_like(made), made)
-    if noncontiguous and made.numel() > 1:
-        made = ops.repeat_interleave(made, 2, dim=-1)[..., ::2]
+        made[made == 0] = finfo(dtype).tiny if real else 1
     return made.to(device).requires_grad_(requires_grad)
 
 
 def _bounds(dtype: _core.dtype, low: float | None, high: float | None) -> tuple[float, float]:
-    default = (0.0, 10.0) if dtype in (_core.uint8, _core.uint16, _core.uint32, _core.uint64) else (-9.0, 9.0)
-    return default[0] if low is None else low, default[1] if high is None else high
+    """Where the numbers lie; a bound that the dtype cannot hold is moved to one that it can."""
+    if dtype.is_floating_point or dtype.is_complex:
+        least, most, default = finfo(dtype).min, finfo(dtype).max, 9.0
+    elif dtype == _core.bool:
+        least, most, default = 0, 2, 2
+    else:
+        least, most, default = iinfo(dtype).min, iinfo(dtype).max, 10
+    first, last = -9.0 if low is None else low, default if high is None else high
+    if first >= last:
+        raise ValueError(f"make_tensor: `low` must be less than `high`, but got {first} >= {last}")
+    return min(max(first, least), most), min(max(last, least), most)
