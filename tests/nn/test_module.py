@@ -484,3 +484,15 @@ def test_a_seed_gives_torchs_first_values():
     for a, b in zip(mine, theirs, strict=True):
         for name, value in b.state_dict().items():
             same(a.state_dict()[name], value)
+
+
+@pytest.mark.filterwarnings("ignore:Complex modules are a new feature:UserWarning")
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_a_module_can_become_complex(lib):
+    layer = lib.nn.Linear(2, 2, bias=False)
+    layer.weight.requires_grad_(False)
+    given = layer.weight.detach().clone()
+    assert layer.to(lib.complex128) is layer
+    assert type(layer.weight) is lib.nn.Parameter and layer.weight.dtype == lib.complex128
+    assert not layer.weight.requires_grad and layer.weight.real.tolist() == given.double().tolist()
+    assert layer(lib.ones(3, 2, dtype=lib.complex128)).dtype == lib.complex128

@@ -428,7 +428,7 @@ class Module(State):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             # The object stays the same, so that optimizers and shared layers keep it.
@@ -436,7 +436,11 @@ class Module(State):
                 grad = parameter.grad
                 moved, moved_grad = fn(parameter), None if grad is None else fn(grad)
                 parameter.grad = None
-                parameter.data = moved
+                if moved.is_complex() != parameter.is_complex():
+                    # `.data` keeps real numbers real, in torch too, which then puts a new parameter in its place.
+                    self._parameters[name] = parameter = Parameter(moved, parameter.requires_grad)
+                else:
+                    parameter.data = moved
                 parameter.grad = moved_grad
         for name, buffer in self._buffers.items():
             if buffer is not None:
