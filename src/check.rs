@@ -33,13 +33,19 @@ pub fn allocation(bytes: usize) -> Result<()> {
     if bytes < LARGE {
         return Ok(());
     }
-    let free = memory_available();
-    if bytes > free {
-        return error::memory(format!(
-            "cannot allocate {bytes} bytes: {free} are available; use a smaller shape or dtype"
-        ));
+    if bytes > memory_available() {
+        return no_memory(bytes);
     }
     Ok(())
+}
+
+/// The error of memory that is not to be had, in words that programs look for to try a smaller batch.
+pub fn no_memory<T>(bytes: usize) -> Result<T> {
+    error::memory(format!(
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate {bytes} bytes, and {} are available; use a \
+         smaller shape or dtype",
+        memory_available()
+    ))
 }
 
 /// Memory that this process can still get: from the system, in its container, and within its own limit. Where nobody

@@ -165,7 +165,7 @@ impl Device {
             return Ok(());
         }
         error::memory(format!(
-            "cannot allocate {bytes} bytes on {}: its largest buffer has {largest}; split the tensor, or use \
+            "out of memory: cannot allocate {bytes} bytes on {}: its largest buffer has {largest}; split the tensor, or use \
              device='cpu'",
             self.name()
         ))

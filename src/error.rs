@@ -64,6 +64,7 @@ struct Classes {
     dtype: Py<PyType>,
     dim: Py<PyType>,
     device: Py<PyType>,
+    memory: Py<PyType>,
 }
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
@@ -92,6 +93,11 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
             )?,
             dim: make("DimError", "A dimension that the tensor does not have.", vec![py.get_type::<PyIndexError>()])?,
             device: make("DeviceError", "A device that is absent, or tensors on different devices.", vec![runtime()])?,
+            memory: make(
+                "AllocationError",
+                "Memory that is not to be had: torch's RuntimeError and Python's MemoryError.",
+                vec![runtime(), py.get_type::<PyMemoryError>()],
+            )?,
         })
     })
 }
@@ -114,7 +120,7 @@ impl From<Error> for PyErr {
                 Error::Value(m) => PyValueError::new_err(m),
                 Error::Type(m) => PyTypeError::new_err(m),
                 Error::Index(m) => PyIndexError::new_err(m),
-                Error::Memory(m) => PyMemoryError::new_err(m),
+                Error::Memory(m) => own(&classes.memory, m),
                 Error::Missing(m) => PyNotImplementedError::new_err(m),
                 Error::Python(error) => error,
             }
@@ -128,5 +134,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ShapeError", classes.shape.bind(py))?;
     module.add("DTypeError", classes.dtype.bind(py))?;
     module.add("DimError", classes.dim.bind(py))?;
-    module.add("DeviceError", classes.device.bind(py))
+    module.add("DeviceError", classes.device.bind(py))?;
+    module.add("AllocationError", classes.memory.bind(py))
 }

@@ -76,7 +76,7 @@ class OpOverload:
         return self._name
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='{self._name}', overload='{self.__name__.rpartition('.')[2]}')>"
+        return f"<OpOverload(op='{self._name.replace('::', '.')}', overload='{self.__name__.rpartition('.')[2]}')>"
 
     def __str__(self) -> str:
         return self._qualname

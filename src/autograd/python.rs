@@ -115,7 +115,10 @@ pub fn run_post_accumulate(leaf: &Tensor) -> Result<()> {
             None => Vec::new(),
         };
         for hook in hooks {
-            if !hook.call1(py, (leaf.clone(),))?.is_none(py) {
+            let given = leaf.clone().into_pyobject(py)?;
+            let answer = hook.call1(py, (&given,))?;
+            // The tensor itself may come back, as in torch: `lambda p: p.add_(...)` is a hook.
+            if !answer.is_none(py) && !answer.is(&given) {
                 return error::runtime("Tensor post accumulate grad hooks should return None.");
             }
         }

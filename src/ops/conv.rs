@@ -353,8 +353,8 @@ pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[u
 
 fn too_small<T>(op: &str, shape: &[usize], weight: &[usize], options: &Options) -> Result<T> {
     error::shape(format!(
-        "{op}: Calculated output size is too small: input {shape:?} with kernel {:?}, padding {:?} and dilation {:?} \
-         (Kernel size can't be greater than actual input size); pad the input or use a smaller kernel",
+        "{op}: Calculated output size is too small: input {shape:?} with kernel {:?}, padding {:?} and dilation {:?}. \
+         Kernel size can't be greater than actual input size; pad the input or use a smaller kernel",
         &weight[2..],
         options.padding.as_slice(),
         options.dilation.as_slice()
@@ -376,14 +376,22 @@ impl Call<'_> {
         let (op, o) = (self.op, &self.options);
         let spatial = o.spatial();
         check::rank(op, "weight", self.weight, &[spatial + 2])?;
-        check::rank(op, "input", self.x, &[spatial + 1, spatial + 2])?;
+        if self.x.rank() != spatial + 1 && self.x.rank() != spatial + 2 {
+            return error::shape(format!(
+                "{op}: Expected {}D (unbatched) or {}D (batched) input to {op}, but got input of size: {:?}",
+                spatial + 1,
+                spatial + 2,
+                self.x.shape().as_slice()
+            ));
+        }
         check::kind(op, self.x.dtype(), &[Kind::Float, Kind::Int])?;
         let inputs: Vec<&Tensor> = [self.x, self.weight].into_iter().chain(self.bias).collect();
         check::same_device(op, &inputs)?;
         for other in &inputs[1..] {
             if other.dtype() != self.x.dtype() {
                 return error::dtype(format!(
-                    "{op}: input is {} but weight or bias is {}; convert one of them with .to(...)",
+                    "{op}: Input type ({}) and weight or bias type ({}) should be the same; convert one of them with \
+                     .to(...)",
                     self.x.dtype().name(),
                     other.dtype().name()
                 ));
@@ -412,8 +420,10 @@ impl Call<'_> {
         }
         if channels != expected {
             return error::shape(format!(
-                "{op}: input has shape {:?} with {channels} channels, but groups={groups} and weight of shape \
-                 {sizes:?} need {expected}",
+                "{op}: Given {}={}, weight of size {sizes:?}, expected input{:?} to have {expected} channels, but got \
+                 {channels} channels instead",
+                if self.transposed { "transposed" } else { "groups" },
+                if self.transposed { 1 } else { groups },
                 self.x.shape().as_slice()
             ));
         }
@@ -421,7 +431,8 @@ impl Call<'_> {
             && bias.shape().as_slice() != [outputs]
         {
             return error::shape(format!(
-                "{op}: bias has shape {:?} but weight of shape {sizes:?} needs [{outputs}]",
+                "{op}: Given weight of size {sizes:?}, expected bias to be 1-dimensional with {outputs} elements, but \
+                 got bias of size {:?} instead",
                 bias.shape().as_slice()
             ));
         }

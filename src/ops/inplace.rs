@@ -6,10 +6,9 @@ use pyo3::types::PyTuple;
 use super::creation;
 use super::operand::{Operand, Scalar};
 use crate::autograd::inplace::{check, check_apart, check_history, overwrite};
-use crate::error::{self, Result};
+use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
-use crate::tensor::geometry::broadcast;
 
 type Own<'py> = PyResult<Bound<'py, PyTensor>>;
 
@@ -22,13 +21,7 @@ pub fn copy(target: &Tensor, value: &Tensor) -> Result<()> {
     } else {
         creation::to_place(value, target.dtype(), target.device())?
     };
-    if broadcast("copy_", &value.shape(), &target.shape()).ok() != Some(target.shape()) {
-        return error::shape(format!(
-            "copy_: the size of the value {:?} must match, or broadcast to, the target's {:?}",
-            value.shape().as_slice(),
-            target.shape().as_slice()
-        ));
-    }
+    super::movement::check_expand("copy_", &value.shape(), &target.shape())?;
     overwrite(target, &value)
 }
 

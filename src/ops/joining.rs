@@ -34,16 +34,7 @@ pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
     let mut total = 0;
     for (place, part) in parts.iter().enumerate() {
         let sizes = part.shape();
-        let fits =
-            sizes.len() == shape.len() && sizes.iter().zip(&shape).enumerate().all(|(at, (a, b))| at == dim || a == b);
-        if !fits {
-            return error::shape(format!(
-                "cat: Sizes of tensors must match except in dimension {dim}. Expected {:?} but got {:?} for tensor \
-                 number {place} in the list.",
-                shape.as_slice(),
-                sizes.as_slice()
-            ));
-        }
+        check_joint(&shape, &sizes, dim, place)?;
         starts.push((total, sizes[dim]));
         total += sizes[dim];
     }
@@ -71,6 +62,24 @@ pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
         });
     }
     Ok(out)
+}
+
+/// Refuses a part that does not continue `shape` along `dim`.
+fn check_joint(shape: &[usize], sizes: &[usize], dim: usize, place: usize) -> Result<()> {
+    if sizes.len() != shape.len() {
+        return error::shape(format!(
+            "cat: Tensors must have same number of dimensions: got {} and {} for tensor number {place} in the list.",
+            shape.len(),
+            sizes.len()
+        ));
+    }
+    match sizes.iter().zip(shape).enumerate().find(|&(at, (a, b))| at != dim && a != b) {
+        None => Ok(()),
+        Some((_, (got, expected))) => error::shape(format!(
+            "cat: Sizes of tensors must match except in dimension {dim}. Expected size {expected} but got size {got} \
+             for tensor number {place} in the list."
+        )),
+    }
 }
 
 fn cat_device(parts: &[&Tensor], shape: &[usize], dim: usize, dtype: DType) -> Result<Tensor> {

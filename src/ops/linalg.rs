@@ -276,8 +276,10 @@ fn need_ranks(op: &str, a: &Tensor, rank: usize, b: &Tensor, other: usize) -> Re
     if a.rank() == rank && b.rank() == other {
         return Ok(());
     }
+    let [first, second] = if op == "bmm" { ["batch1", "batch2"] } else { ["self", "mat2"] };
+    let (name, wanted) = if a.rank() == rank { (second, other) } else { (first, rank) };
     error::shape(format!(
-        "{op}: expected tensors of {rank} and {other} dimensions, got shapes {:?} and {:?}; matmul broadcasts",
+        "{op}: {name} must be a {wanted}D tensor, got shapes {:?} and {:?}; matmul broadcasts",
         a.shape().as_slice(),
         b.shape().as_slice()
     ))
@@ -292,7 +294,28 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             b.size(0)
         ));
     }
+    if a.size(2) != b.size(1) {
+        return error::shape(format!(
+            "bmm: Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}].",
+            a.size(0),
+            a.size(2),
+            b.size(0),
+            b.size(1)
+        ));
+    }
     product("bmm", a, b)
+}
+
+/// Names the matrices that torch would multiply: the rows of the input, and the transposed weight.
+fn linear_mismatch<T>(shape: &[usize], sizes: &[usize]) -> Result<T> {
+    let rows = shape.iter().rev().skip(1).product::<usize>();
+    let (given, needed) = (shape.last().unwrap_or(&0), sizes.last().unwrap_or(&0));
+    let weight: Vec<usize> = sizes.iter().rev().copied().collect();
+    error::shape(format!(
+        "linear: input has shape {shape:?} but weight {sizes:?} needs a last dimension of {needed} (mat1 and mat2 \
+         shapes cannot be multiplied ({rows}x{given} and {})); pass in_features={given} or reshape the input",
+        text(&weight)
+    ))
 }
 
 /// `x @ weight.T + bias` over the last dimension.
@@ -300,14 +323,7 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
     check_pair("linear", x, weight)?;
     let (shape, sizes) = (x.shape(), weight.shape());
     if shape.is_empty() || !matches!(sizes.len(), 1 | 2) || shape.last() != sizes.last() {
-        return error::shape(format!(
-            "linear: input has shape {:?} but weight {:?} needs a last dimension of {}; pass in_features={} or \
-             reshape the input",
-            shape.as_slice(),
-            sizes.as_slice(),
-            sizes.last().unwrap_or(&0),
-            shape.last().unwrap_or(&0)
-        ));
+        return linear_mismatch(&shape, &sizes);
     }
     if let Some(bias) = bias {
         check_pair("linear", x, bias)?;

@@ -107,8 +107,9 @@ pub fn view(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     match try_view(x, shape)? {
         Some(out) => Ok(out),
         None => error::runtime(format!(
-            "view: size {shape:?} is not compatible with input tensor's size {:?} and stride {:?} (at least one \
-             dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two \
+             contiguous subspaces). Use .reshape(...) instead. view: size {shape:?} of a tensor of size {:?} and \
+             stride {:?}",
             x.shape().as_slice(),
             x.geometry().strides.as_slice()
         )),
@@ -179,17 +180,30 @@ pub fn squeeze(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
     view_of(x, x.geometry().squeeze(dims), "SqueezeBackward0", move |c| grads([Some(reshape(&c.grad()?, &old)?)]))
 }
 
+/// Refuses to broadcast `old` to `shape` where a size is neither the same nor 1.
+pub fn check_expand(op: &str, old: &[usize], shape: &[usize]) -> Result<()> {
+    let Some(extra) = shape.len().checked_sub(old.len()) else {
+        return error::shape(format!(
+            "{op}: the number of sizes provided ({}) must be greater or equal to the number of dimensions in the \
+             tensor ({}). Target sizes: {shape:?}. Tensor sizes: {old:?}",
+            shape.len(),
+            old.len()
+        ));
+    };
+    let wrong = |&(_, (&from, &to)): &(usize, (&usize, &usize))| from != to && from != 1;
+    match old.iter().zip(&shape[extra..]).enumerate().find(wrong) {
+        None => Ok(()),
+        Some((dim, (from, to))) => error::shape(format!(
+            "{op}: The expanded size of the tensor ({to}) must match the existing size ({from}) at non-singleton \
+             dimension {}.  Target sizes: {shape:?}.  Tensor sizes: {old:?}",
+            dim + extra
+        )),
+    }
+}
+
 pub fn expand(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let old = x.shape();
-    let extra = shape.len().checked_sub(old.len());
-    let fits = extra.is_some_and(|extra| old.iter().zip(&shape[extra..]).all(|(&from, &to)| from == to || from == 1));
-    if !fits {
-        return error::shape(format!(
-            "expand: the expanded size of the tensor {shape:?} must match the existing size {:?} at non-singleton \
-             dimensions",
-            old.as_slice()
-        ));
-    }
+    check_expand("expand", &old, shape)?;
     view_of(x, x.geometry().expand(shape), "ExpandBackward0", move |c| grads([Some(sum_to(&c.grad()?, &old)?)]))
 }
 

@@ -124,7 +124,7 @@ impl Buffer {
         let (memory, pointer) = if length > SMALL {
             let mut memory: Vec<MaybeUninit<u128>> = Vec::new();
             if memory.try_reserve_exact(words).is_err() {
-                return error::memory(format!("cannot allocate {length} bytes; use a smaller shape or dtype"));
+                return crate::check::no_memory(length);
             }
             let pointer = memory.as_mut_ptr().cast();
             (Memory::Large(Arc::new(memory)), pointer)
@@ -144,7 +144,7 @@ impl Buffer {
     pub fn zeroed(length: usize) -> Result<Self> {
         crate::check::allocation(length)?;
         let Some(memory) = Zeroed::new(length) else {
-            return error::memory(format!("cannot allocate {length} bytes; use a smaller shape or dtype"));
+            return crate::check::no_memory(length);
         };
         let pointer = memory.pointer;
         let controller = Foreign { pointer, length, _owner: Box::new(memory) };

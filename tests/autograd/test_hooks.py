@@ -53,6 +53,9 @@ def test_post_accumulate_hooks(lib: Any) -> None:
     handle.remove()
     x.sum().backward()
     assert seen == [(True, [1.0, 1.0])]
+    step = x.register_post_accumulate_grad_hook(lambda leaf: leaf)
+    x.sum().backward()
+    step.remove()
     x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
     with pytest.raises(RuntimeError, match="should return None"):
         x.sum().backward()

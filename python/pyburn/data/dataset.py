@@ -42,7 +42,9 @@ class Dataset(Generic[T_co]):
 
     def __getitem__(self, index: Any) -> T_co:
         """The sample at `index`."""
-        raise NotImplementedError(f"{type(self).__name__}: a Dataset must define __getitem__(index).")
+        raise NotImplementedError(
+            f"Subclasses of Dataset should implement __getitem__; {type(self).__name__} does not."
+        )
 
     def __add__(self, other: Dataset[Any]) -> ConcatDataset:
         """One dataset with the samples of both."""

@@ -77,6 +77,9 @@ def save(
         {'weight': tensor([1., 1.]), 'step': 3}
     """
     if isinstance(f, str | os.PathLike):
+        folder = os.path.dirname(f)
+        if folder and not os.path.isdir(folder):
+            raise RuntimeError(f"Parent directory {folder} does not exist.")
         with replacing(f) as file:
             _archive.save_zip(obj, file)
         return

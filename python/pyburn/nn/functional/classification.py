@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyburn._core import DTypeError, Tensor, _stand_for, float32, float64, int64, uint8
+from pyburn._core import DTypeError, ShapeError, Tensor, _stand_for, float32, float64, int64, uint8
 from pyburn._core import bool as _bool
 from pyburn.autograd import Function
 from pyburn.nn.functional._reduce import reduced, reduction_of
@@ -88,8 +88,9 @@ def _soft_cross_entropy(
 ) -> Tensor:
     if target.shape != log_probs.shape:
         raise RuntimeError(
-            f"cross_entropy: target probabilities have shape {list(target.shape)} but input has "
-            f"{list(log_probs.shape)}; give both the same shape, or classes as int64."
+            f"expected target dtype to be int64 or uint8, but got {target.dtype}: cross_entropy takes floats as "
+            f"probabilities, and the target has shape {list(target.shape)} but input has {list(log_probs.shape)}; give "
+            "both the same shape, or classes as int64."
         )
     classes = log_probs.shape[class_dim]
     if smoothing > 0.0:
@@ -180,19 +181,33 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None, class_d
         raise IndexError(f"Target {int(labels[wrong].reshape(-1)[0])} is out of bounds.")
 
 
+def _mismatch(input: list[int], target: list[int], expected: list[int]) -> str:
+    """What is wrong with a target: torch's sentence first, which programs and forums know, then ours."""
+    if input == target:
+        known = "Expected floating point type for target with class probabilities, got integers."
+    elif len(input) > 1 and target and target[0] != input[0]:
+        known = f"Expected input batch_size ({input[0]}) to match target batch_size ({target[0]})."
+    elif len(input) <= 2 and len(target) > 1:
+        known = "0D or 1D target tensor expected, multi-target not supported."
+    else:
+        known = f"Expected target size {expected}, got {target}."
+    return (
+        f"{known} nll_loss: target has shape {target} but input {input} needs {expected}; give one class index for "
+        "each row of scores."
+    )
+
+
 def _check_shapes(input: Tensor, target: Tensor, weight: Tensor | None, class_dim: int) -> None:
     if input.dim() == 0:
         raise ValueError("nll_loss: input has no dimensions but needs one for the classes: (C) or (N, C).")
     expected = [size for d, size in enumerate(input.shape) if d != class_dim]
     if list(target.shape) != expected:
-        raise ValueError(
-            f"nll_loss: target has shape {list(target.shape)} but input {list(input.shape)} needs {expected}; "
-            "give one class index for each row of scores."
-        )
+        raise ShapeError(_mismatch(list(input.shape), list(target.shape), expected))
     classes = input.shape[class_dim]
     if weight is not None and list(weight.shape) != [classes]:
         raise RuntimeError(
-            f"nll_loss: weight has shape {list(weight.shape)} but there are {classes} classes; give one for each."
+            f"nll_loss: weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)}"
         )
     if weight is not None and weight.dtype != input.dtype:
         raise RuntimeError(f"nll_loss: expected scalar type {input.dtype} but found {weight.dtype} for weight.")

@@ -100,7 +100,7 @@ def clip_grad_norm_(
     """
     listed = _listed(parameters)
     grads = [parameter.grad for parameter in listed if parameter.grad is not None]
-    total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    total = get_total_norm(grads, float(norm_type), error_if_nonfinite, foreach)
     clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total
 
