@@ -37,8 +37,21 @@ def test_stores_of_one_process_need_no_port_and_no_file(make, tmp_path, monkeypa
 def test_a_key_that_never_comes_ends_in_an_error():
     store = distributed.HashStore()
     store.set_timeout(timedelta(milliseconds=20))
-    with pytest.raises(RuntimeError, match="keys: absent"):
+    with pytest.raises(distributed.DistStoreError, match="keys: absent"):
         store.get("absent")
+
+
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_several_keys_and_a_barrier(lib):
+    dist = lib.distributed
+    store = dist.PrefixStore("p", dist.HashStore())
+    store.multi_set(["a", "b"], ["1", "2"])
+    assert store.multi_get(["b", "a"]) == [b"2", b"1"] and store.has_extended_api()
+    store.barrier("all", 1)
+    with pytest.raises(dist.DistStoreError):
+        store.barrier("two", 2, timedelta(milliseconds=20))
+    for error in (dist.DistBackendError, dist.DistNetworkError, dist.DistStoreError):
+        assert issubclass(error, dist.DistError) and issubclass(error, RuntimeError)
 
 
 def test_more_processes_are_refused():

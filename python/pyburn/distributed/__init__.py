@@ -56,12 +56,26 @@ from pyburn.distributed._group import (
     is_xccl_available,
     new_group,
 )
-from pyburn.distributed._store import FileStore, HashStore, PrefixStore, Store, TCPStore
+from pyburn.distributed._store import (
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    FileStore,
+    HashStore,
+    PrefixStore,
+    Store,
+    TCPStore,
+)
 from pyburn.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 __all__ = [
     "Backend",
     "DeviceMesh",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
     "FileStore",
     "GroupMember",
     "HashStore",

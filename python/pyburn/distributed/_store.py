@@ -7,9 +7,35 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-__all__ = ["FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"]
+__all__ = [
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "FileStore",
+    "HashStore",
+    "PrefixStore",
+    "Store",
+    "TCPStore",
+]
 
 _DEFAULT_TIMEOUT = timedelta(seconds=300)
+
+
+class DistError(RuntimeError):
+    """What goes wrong between processes."""
+
+
+class DistBackendError(DistError):
+    """What goes wrong in the library that moves tensors."""
+
+
+class DistNetworkError(DistError):
+    """What goes wrong on the way."""
+
+
+class DistStoreError(DistError):
+    """What goes wrong in a store: a key that nobody sets in time."""
 
 
 class Store:
@@ -47,7 +73,7 @@ class Store:
         """The value of a key; waits until another thread sets it.
 
         Raises:
-            RuntimeError: If nobody does in time.
+            DistStoreError: If nobody does in time.
         """
         self.wait([key])
         return self._values[key]
@@ -56,13 +82,13 @@ class Store:
         """Nothing; returns when all of the keys are there.
 
         Raises:
-            RuntimeError: If one is not in time.
+            DistStoreError: If one is not in time.
         """
         limit = (timeout or self._timeout).total_seconds()
         with self._changed:
             if not self._changed.wait_for(lambda: self.check(keys), limit):
                 absent = [key for key in keys if key not in self._values]
-                raise RuntimeError(f"Store: wait timeout after {limit:g} seconds, keys: {', '.join(absent)}")
+                raise DistStoreError(f"wait timeout after {limit * 1000:.0f}ms, keys: {', '.join(absent)}")
 
     def check(self, keys: Sequence[str]) -> bool:
         """Whether all of the keys are there."""
@@ -80,6 +106,29 @@ class Store:
         with self._changed:
             more = value.encode() if isinstance(value, str) else bytes(value)
             self.set(key, self._values.get(key, b"") + more)
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        """The values of the keys; waits as `get` does."""
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        """Nothing; each key stands for its value now."""
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
+        """Nothing; returns when so many threads have called it with this key.
+
+        Raises:
+            DistStoreError: If they have not in time.
+        """
+        if self.add(f"{key}/num_members", 1) == world_size:
+            self.set(f"{key}/last_member", "1")
+        self.wait([f"{key}/last_member"], timeout)
+
+    def has_extended_api(self) -> bool:
+        """True: `append`, `multi_get` and `multi_set` are there."""
+        return True
 
     def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
         """The value of the key afterwards: the desired one if it was the expected one before."""
