@@ -3,6 +3,8 @@
 import pyburn
 import pytest
 import torch
+import torch.nn.attention.bias as torch_bias
+from pyburn.nn import attention_bias
 
 from nn.compare import _load, check_module, ours, same
 
@@ -73,3 +75,22 @@ def test_mistakes_are_named():
         attention(tokens, tokens, tokens, attn_mask=pyburn.zeros(2, 4, 4))
     with pytest.raises(AssertionError, match="was expecting embedding dimension of 8, but got 5"):
         attention(pyburn.zeros(4, 3, 5), tokens, tokens)
+
+
+@pytest.mark.parametrize("name", ["causal_lower_right", "causal_upper_left"])
+@pytest.mark.parametrize("size", [(3, 5), (4, 4), (5, 3)])
+@pytest.mark.filterwarnings("ignore:Lower right causal bias:UserWarning")
+def test_causal_masks_of_two_lengths(name, size):
+    mine, theirs = getattr(attention_bias, name)(*size), getattr(torch_bias, name)(*size)
+    assert isinstance(mine, attention_bias.CausalBias) and int(mine.variant) == int(theirs.variant)
+    assert (mine.seq_len_q, mine.seq_len_kv) == size
+    assert mine._materialize().tolist() == theirs._materialize().tolist()
+    if size[0] <= size[1]:
+        q, k = x(2, 1, size[0], 4), x(2, 1, size[1], 4)
+        expected = torch.nn.functional.scaled_dot_product_attention(q, k, k, attn_mask=theirs)
+        same(pyburn.nn.functional.scaled_dot_product_attention(ours(q), ours(k), ours(k), attn_mask=mine), expected)
+
+
+def test_a_causal_mask_needs_a_variant():
+    with pytest.raises(TypeError, match="must be a CausalVariant"):
+        attention_bias.CausalBias(1, 2, 3)

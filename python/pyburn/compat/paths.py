@@ -52,6 +52,7 @@ SHARED: dict[str, str] = {
     "multiprocessing.pool": "multiprocessing",
     "multiprocessing.queue": "multiprocessing",
     "multiprocessing.spawn": "multiprocessing",
+    "nn.attention.bias": "nn.attention_bias",
     "nn.attention.flex_attention": "nn.flex_attention",
     "nn.parallel.data_parallel": "nn.parallel",
     "nn.parallel.parallel_apply": "nn.parallel",
