@@ -109,6 +109,12 @@ KNOWN: list[tuple[str, Call]] = [
         r"weight tensor should be defined either for all 3 classes or no classes but got weight tensor of shape: \[4\]",
         lambda t: t.nn.CrossEntropyLoss(weight=t.ones(4))(t.ones(2, 3), t.tensor([0, 1])),
     ),
+    (r"Attempted step but _scale is None", lambda t: t.amp.GradScaler("cpu").step(t.optim.SGD([t.ones(1)], lr=0.1))),
+    (r"Attempted unscale_ but _scale", lambda t: t.amp.GradScaler("cpu").unscale_(t.optim.SGD([t.ones(1)], lr=0.1))),
+    (
+        r"Expected tensor to have size at least 9 at dimension 1, but got size 3",
+        lambda t: t.nn.functional.ctc_loss(t.zeros(5, 2, 3), t.ones(2, 3).long(), [5, 5], [3, 9]),
+    ),
     (r"num_samples should be a positive integer value", lambda t: t.utils.data.DataLoader([], shuffle=True)),
     (r"Subclasses of Dataset should implement __getitem__", lambda t: t.utils.data.Dataset()[0]),
     (r"DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000000000", lambda t: t.zeros(10**15)),

@@ -70,6 +70,7 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
+        self._began = False
         self._states: dict[int, OptState] = {}
         self._found_inf: dict[int, bool] = {}
 
@@ -77,6 +78,7 @@ class GradScaler:
         """The outputs, a tensor or tensors in lists, multiplied by the scale."""
         if not self._enabled:
             return outputs
+        self._began = True
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, Iterable):
@@ -88,6 +90,7 @@ class GradScaler:
         """Nothing; the gradients of this optimizer's parameters are divided by the scale, once per step."""
         if not self._enabled:
             return
+        self._need_scale("unscale_")
         state = self._states.get(id(optimizer), OptState.READY)
         if state is OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
@@ -95,6 +98,14 @@ class GradScaler:
             raise RuntimeError("unscale_() is being called after step().")
         self._found_inf[id(optimizer)] = self._unscale(optimizer)
         self._states[id(optimizer)] = OptState.UNSCALED
+
+    def _need_scale(self, name: str) -> None:
+        """Refuses steps over gradients that nobody scaled: dividing them by the scale would make them tiny."""
+        if not self._began:
+            raise AssertionError(
+                f"Attempted {name} but _scale is None.  This may indicate your script did not use scaler.scale(loss or "
+                "outputs) earlier in the iteration."
+            )
 
     def _unscale(self, optimizer: Optimizer) -> bool:
         """Whether a gradient was not finite; all of them are divided by the scale."""
@@ -113,6 +124,7 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._need_scale("step")
         state = self._states.get(id(optimizer), OptState.READY)
         if state is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")

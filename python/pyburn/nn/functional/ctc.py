@@ -94,6 +94,11 @@ def _check(inputs: list[int], lengths: list[int], times: int, samples: int, clas
 def _rows(targets: Tensor, lengths: list[int]) -> list[list[int]]:
     """The label sequence of each sample, without what fills it up."""
     if targets.dim() == 2:
+        if max(lengths, default=0) > targets.shape[1]:
+            raise RuntimeError(
+                f"ctc_loss: Expected tensor to have size at least {max(lengths)} at dimension 1, but got size "
+                f"{targets.shape[1]} for argument 'targets'; target_lengths are {lengths}."
+            )
         return [row[:n] for row, n in zip(targets.tolist(), lengths, strict=True)]
     if sum(lengths) != targets.numel():
         raise RuntimeError(f"ctc_loss: targets have {targets.numel()} labels but target_lengths sum to {sum(lengths)}.")
