@@ -26,11 +26,12 @@ class _Passes(threading.local):
 _PASSES = _Passes()
 
 
-def _run(outputs: list[Any], starts: list[Tensor | None], keep: bool, *more: Any) -> list[Tensor | None]:
+def _run(outputs: list[Any], starts: Sequence[Tensor | None], keep: bool, *more: Any) -> list[Tensor | None]:
     """A backward pass, and then what was queued in it."""
-    outer, _PASSES.callbacks = _PASSES.callbacks, (queued := [])
+    queued: list[Callable[[], object]] = []
+    outer, _PASSES.callbacks = _PASSES.callbacks, queued
     try:
-        found = _core._backward(outputs, starts, keep or _PASSES.repeats > 0, *more)
+        found: list[Tensor | None] = _core._backward(outputs, starts, keep or _PASSES.repeats > 0, *more)
         for callback in queued:  # one may queue another
             callback()
         return found

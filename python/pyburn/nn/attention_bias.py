@@ -61,7 +61,8 @@ class CausalBias(Tensor):
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None: ...
 
     def _materialize(self, device: Any = None) -> Tensor:
-        return self.as_subclass(Tensor).to(device=device)
+        plain: Tensor = self.as_subclass(Tensor).to(device=device)
+        return plain
 
 
 def causal_upper_left(*size: int) -> CausalBias:
