@@ -106,6 +106,7 @@ def test_every_kind_of_tensor_arrives_as_it_was_sent():
         base, base[1], base[:, ::2, 1:], base.permute(2, 0, 1), base.view(-1)[5:7],
         pyburn.ones(2, requires_grad=True), pyburn.nn.Parameter(pyburn.ones(2, 2)),
         pyburn.nn.Parameter(pyburn.ones(2), requires_grad=False), pyburn.nn.Buffer(pyburn.ones(2)),
+        pyburn.ones(3).as_subclass(workers.Marked), pyburn.ones(4)[1:].as_subclass(workers.Marked),
     ]  # fmt: skip
     connection, other = mp.get_context("fork").Pipe()
     process = run("fork", workers.echo, other)
@@ -121,6 +122,17 @@ def test_every_kind_of_tensor_arrives_as_it_was_sent():
     assert base[1, 2, 3] == 23 + 1 + 1 + 1 + 1 and base[0, 0, 0] == 2.0  # once for each view that has the element
     connection.send(None)
     ended(process)
+
+
+@pytest.mark.gpu
+def test_tensors_of_a_gpu_arrive_as_copies():
+    connection, other = mp.get_context("fork").Pipe()
+    x = pyburn.arange(4.0, device="wgpu")
+    with pytest.raises(NotImplementedError, match=r"call \.cpu\(\)"):
+        x.share_memory_()
+    connection.send(x)
+    y = other.recv().add_(1)
+    assert y.device.type == "wgpu" and y.tolist() == [1.0, 2.0, 3.0, 4.0] and x.tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize("kind", ["Queue", "SimpleQueue", "JoinableQueue"])

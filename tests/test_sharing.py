@@ -116,6 +116,19 @@ def test_storages_and_modules_are_shared():
     assert all(state["sum"].is_shared() for state in optimizer.state.values())
 
 
+@pytest.mark.parametrize("lib", [pyburn, torch])
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_batches_are_collated_into_shared_memory(lib):
+    """As functions do that were written after an old `default_collate` of torch."""
+    batch = [lib.arange(3.0), lib.ones(3)]
+    storage = batch[0].storage()._new_shared(6)
+    out = batch[0].new(storage)
+    assert out.shape == (6,) and out.is_shared() and out.data_ptr() == storage.data_ptr()
+    made = lib.stack(batch, 0, out=out.resize_(2, 3))
+    assert made.is_shared() and storage.tolist() == [0.0, 1.0, 2.0, 1.0, 1.0, 1.0]
+    assert lib.UntypedStorage._new_shared(5).is_shared()
+
+
 def test_what_cannot_be_shared():
     check_error(lambda lib: lib.zeros(2, device="meta").share_memory_())
     with pytest.raises(NotImplementedError, match="to_dense"):

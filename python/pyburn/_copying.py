@@ -34,6 +34,11 @@ def _rebuild_tensor(
     return _as(kind, made, requires_grad)
 
 
+def _rebuild_kind(kind: type[Tensor], data: Tensor, requires_grad: bool) -> Tensor:
+    """A tensor of a subclass over the memory of a plain one."""
+    return _as(kind, data, requires_grad)
+
+
 def _rebuild_meta(
     kind: type[Tensor] | None, shape: tuple[int, ...], stride: tuple[int, ...], dtype: _core.dtype, requires_grad: bool
 ) -> Tensor:
@@ -56,7 +61,11 @@ def __reduce_ex__(
     kind = None if type(self) is Tensor else type(self)
     if self.is_meta:
         return _rebuild_meta, (kind, shape, self.stride(), self.dtype, self.requires_grad), self.__dict__ or None
-    arguments = (kind, self._bytes(), shape, self.dtype, str(self.device), self.requires_grad)
+    if kind is not None:
+        # The plain tensor inside is written as any: to another process by its shared memory.
+        plain = Tensor.__new__(Tensor, self.detach())
+        return _rebuild_kind, (kind, plain, self.requires_grad), self.__dict__ or None
+    arguments = (None, self._bytes(), shape, self.dtype, str(self.device), self.requires_grad)
     return _rebuild_tensor, arguments, self.__dict__ or None
 
 

@@ -88,6 +88,11 @@ class UntypedStorage:
         share_memory_(self._tensor)
         return self
 
+    @classmethod
+    def _new_shared(cls, size: int, *, device: Any = "cpu") -> Any:
+        """Shared memory for so many bytes."""
+        return cls(size).share_memory_()
+
     def untyped(self) -> UntypedStorage:
         """The same memory as bytes."""
         return UntypedStorage(self._tensor)
@@ -170,6 +175,10 @@ class TypedStorage(UntypedStorage):
     def tolist(self) -> list[Any]:
         """The elements as a list."""
         return list(self._tensor._whole_storage().tolist())
+
+    def _new_shared(self, size: int, *, device: Any = "cpu") -> Any:  # type: ignore[override]
+        """Shared memory for so many elements of this one's type: what functions that collate batches ask for."""
+        return TypedStorage(_core._full("_new_shared", (size,), 0, self.dtype, "cpu")).share_memory_()
 
     def _elements(self) -> Tensor:
         return self._tensor._whole_storage()

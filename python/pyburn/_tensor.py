@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._formats import contiguous_format, preserve_format
+from pyburn._storage import UntypedStorage
 from pyburn.ops._methods import inplace
 
 T = TypeVar("T", bound=Tensor)
@@ -162,6 +163,8 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
         (tensor([1., 2.]), pyburn.Size([2, 3]))
     """
     place = self.device if device is None else device
+    if len(args) == 1 and isinstance(args[0], UntypedStorage):
+        return _core._full("new", (0,), 0, self.dtype, "cpu").set_(args[0])
     if len(args) == 1 and not isinstance(args[0], int) and type(args[0]).__name__ != "Size":
         return _core._tensor(args[0], self.dtype, place)
     return _core._full("new", args or (0,), 0, self.dtype, place)
