@@ -5,7 +5,7 @@ import pyburn
 import pytest
 import torch
 
-from oracle import check_op
+from oracle import check_error, check_op
 
 X = np.arange(12.0, dtype="float32").reshape(3, 4) - 4
 
@@ -60,6 +60,13 @@ NAMED = {
     "cumsum_": lambda lib, x: (x * 1).cumsum_(axis=1),
     "fft": lambda lib, x: lib.fft.rfft(x, axis=0).abs(),
     "fft2": lambda lib, x: lib.fft.fft2(x, axis=(0, 1)).real,
+    "first tensor": lambda lib, x: lib.sum(x=x, axis=1) + lib.mean(a=x, axis=1) + lib.softmax(x1=x, axis=0)[:, 0],
+    "second tensor": lambda lib, x: lib.max(x1=x, x2=x.flip(0)),
+    "index_add": lambda lib, x: x.index_add(axis=0, index=lib.tensor([1]), source=x[:1]),
+    "index_fill": lambda lib, x: x.index_fill(axis=0, index=lib.tensor([1]), value=2.0),
+    "renorm": lambda lib, x: lib.renorm(x, 2, axis=0, maxnorm=1),
+    "scatter": lambda lib, x: x.scatter(axis=0, index=lib.tensor([[1, 0, 2, 0]]), src=x[:1]),
+    "trapezoid's own x": lambda lib, x: lib.trapezoid(x, x=lib.arange(4.0) * 2),
     "gradient": lambda lib, x: lib.gradient(x, axis=1),
     "linalg.cross": lambda lib, x: lib.linalg.cross(x, x**2, axis=0),
     "linalg.matrix_norm": lambda lib, x: lib.linalg.matrix_norm(x, keepdims=True),
@@ -76,3 +83,13 @@ NAMED = {
 @pytest.mark.parametrize("name", NAMED)
 def test_axis_where_programs_say_it(name: str) -> None:
     check_op(NAMED[name], X, rtol=1e-4, atol=1e-4)
+
+
+def test_a_name_given_twice_is_refused() -> None:
+    for call in (
+        lambda lib, x: lib.sum(x, axis=0, dim=0),
+        lambda lib, x: lib.mean(x, x=x),
+        lambda lib, x: x.sum(x=x),
+        lambda lib, x: lib.mean(x2=x),
+    ):
+        check_error(call, X, same_class=True)

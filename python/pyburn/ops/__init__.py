@@ -128,13 +128,13 @@ if not _typing.TYPE_CHECKING:  # which takes a star import for a list of names
 for _family in _FAMILIES:
     _attach(_family)
 
-# numpy's `axis` and `keepdims`, for the functions with which programs say them; linalg and fft have lists of their own.
+# numpy's `axis`, `keepdims` and `x`, for the functions with which programs say them; linalg and fft have own lists.
 _NUMPY = (
     "all amax amin aminmax any argmax argmin argsort cat chunk count_nonzero cross cummax cummin "
-    "cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gather gradient index_select kthvalue log_softmax "
-    "logcumsumexp logsumexp max mean median min mode nanmean nanmedian nanquantile nansum prod "
-    "quantile repeat_interleave slice_scatter softmax sort squeeze squeeze_ stack std std_mean sum take_along_dim "
-    "tensor_split topk trapezoid trapz unbind unique_consecutive unsqueeze unsqueeze_ var var_mean"
+    "cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gather gradient index_add index_fill index_select "
+    "kthvalue log_softmax logcumsumexp logsumexp max mean median min mode nanmean nanmedian nanquantile nansum prod "
+    "quantile renorm repeat_interleave scatter slice_scatter softmax sort squeeze squeeze_ stack std std_mean sum "
+    "take_along_dim tensor_split topk trapezoid trapz unbind unique_consecutive unsqueeze unsqueeze_ var var_mean"
 )
 for _name in _NUMPY.split():
     if _name in globals():

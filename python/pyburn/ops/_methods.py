@@ -29,20 +29,32 @@ def attach(family: ModuleType) -> None:
         setattr(Tensor, f"{name}_", inplace(name, function))
 
 
+# torch takes numpy's words for its own; where a function has a word of its own among them, that one counts.
+_NUMPYS = (("axis", "dim"), ("keepdims", "keepdim"), ("x", "input"), ("a", "input"), ("x1", "input"), ("x2", "other"))
+
+
 def numpy_names(function: F) -> F:
-    """`function` that also takes numpy's names of `dim` and `keepdim`, as all functions of torch do."""
+    """`function` that also takes numpy's names of `dim`, `keepdim`, `input` and `other`, as torch's functions do."""
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
-                if theirs in kwargs:
+            for theirs, ours in _NUMPYS:
+                # Both at once are refused by the function itself.
+                if theirs in kwargs and ours not in kwargs and not _takes(function, theirs):
                     kwargs[ours] = kwargs.pop(theirs)
             if kwargs.get("out", function) is None:
                 del kwargs["out"]
         return function(*args, **kwargs)
 
     return cast(F, named)
+
+
+@functools.cache
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    import inspect  # six milliseconds that hardly any program needs
+
+    return name in inspect.signature(function).parameters
 
 
 def numbers_between(*names: str) -> Callable[[F], F]:
