@@ -71,3 +71,30 @@ def test_no_tensor_is_a_dual_number(lib):
     x = lib.ones(2)
     found = lib.autograd.forward_ad.unpack_dual(x)
     assert found.tangent is None and found.primal is x
+
+
+@LIBRARIES
+def test_the_name_of_the_default_backend(lib):
+    assert lib.compiler.get_default_backend() == "inductor"
+    lib.compiler.set_default_backend("eager")
+    assert lib.compiler.get_default_backend() == "eager"
+    lib.compiler.set_default_backend(None)
+    assert lib.compiler.get_default_backend() == "inductor"
+    with pytest.raises(TypeError, match="backend must be a string or callable"):
+        lib.compiler.set_default_backend(5)
+
+
+@LIBRARIES
+def test_functions_of_numpy_and_of_none(lib):
+    total = lib.compiler.wrap_numpy(lambda a, scale=None: type(a).__name__ + type(scale["s"]).__name__)
+    assert total(lib.ones(2), scale={"s": lib.ones(1)}) == "ndarrayndarray"
+    assert lib.compiler.nonstrict_trace(len)([1, 2]) == 2
+    generator = lib.random.thread_safe_generator()
+    assert generator is None and lib.randint(0, 3, (4,), generator=generator).shape == (4,)
+
+
+def test_what_stands_in_for_a_function_is_itself():
+    def stand_in(text):
+        return 7
+
+    assert pyburn.compiler.substitute_in_graph(len)(stand_in) is stand_in

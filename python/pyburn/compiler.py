@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -13,12 +14,17 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "nonstrict_trace",
     "reset",
+    "set_default_backend",
     "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
 ]
 
 T = TypeVar("T")
@@ -113,3 +119,58 @@ def cudagraph_mark_step_begin() -> None:
 def set_stance(stance: Any = "default", **kwargs: Any) -> Iterator[None]:
     """A block that runs as everywhere else."""
     yield
+
+
+_default_backend: list[str | Callable[..., Any]] = ["inductor"]
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Nothing; `get_default_backend` gives this name from now on. None brings torch's back.
+
+    Raises:
+        TypeError: It is neither a name nor a function.
+    """
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a string or callable, got {type(backend)}")
+    _default_backend[0] = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """The name that was set last; no compiler stands behind it.
+
+    Example:
+        >>> get_default_backend()
+        'inductor'
+    """
+    return _default_backend[0]
+
+
+def nonstrict_trace(traceable_fn: T) -> T:
+    """The function itself."""
+    return traceable_fn
+
+
+def substitute_in_graph(
+    original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[[T], T]:
+    """A decorator that leaves a function as it is: nothing is compiled, so that the original is called."""
+    return lambda traceable_fn: traceable_fn
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which gets numpy arrays in place of tensors.
+
+    Example:
+        >>> import pyburn
+        >>> wrap_numpy(lambda a: a.max())(pyburn.arange(3)).item()
+        2
+    """
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        tree = importlib.import_module("pyburn.utils._pytree")
+        tensor = importlib.import_module("pyburn._core").Tensor
+        given, named = tree.tree_map(lambda x: x.numpy() if isinstance(x, tensor) else x, (args, kwargs))
+        return fn(*given, **named)
+
+    return wrapped
