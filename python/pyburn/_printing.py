@@ -279,7 +279,7 @@ def _add_suffixes(tensor_str: str, suffixes: Sequence[str], indent: int, force_n
         >>> _add_suffixes("tensor([1.]", ["dtype=torch.float64"], 7, False)
         'tensor([1.], dtype=torch.float64)'
     """
-    text, last = tensor_str, len(tensor_str) - tensor_str.rfind("\n")
+    text, last = tensor_str, len(tensor_str) - tensor_str.rfind("\n") + 1
     for suffix in suffixes:
         if force_newline or last + len(suffix) + 2 > _options.linewidth:
             text, last, force_newline = f"{text},\n{' ' * indent}{suffix}", indent + len(suffix), False
@@ -336,15 +336,7 @@ def tensor_str(tensor: Printable, default_dtype: object = "float32") -> str:
     kind = type(tensor).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}("
     text = prefix + _contents(tensor, len(prefix))
-    last_line = len(text) - text.rfind("\n") + 1
-    for suffix in _suffixes(tensor, _dtype_name(default_dtype)):
-        if last_line + len(suffix) + 2 > _options.linewidth:
-            text += ",\n" + " " * len(prefix) + suffix
-            last_line = len(prefix) + len(suffix)
-        else:
-            text += ", " + suffix
-            last_line += len(suffix) + 2
-    return text + ")"
+    return _add_suffixes(text, _suffixes(tensor, _dtype_name(default_dtype)), len(prefix), False)
 
 
 def _row_html(cells: Sequence[str]) -> str:

@@ -270,6 +270,21 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return result
 
 
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements at the places that a sparse tensor has, with the same places.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.arange(4.0).reshape(2, 2).sparse_mask(pyburn.eye(2).to_sparse()).values()
+        tensor([0., 3.])
+
+    Raises:
+        RuntimeError: The mask is not sparse, or has another shape.
+    """
+    result: Tensor = _sparse().at_places(self, mask)
+    return result
+
+
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """This tensor, which is dense already.
 
@@ -426,6 +441,7 @@ METHODS = (
     resize_,
     resize_as_,
     set_,
+    sparse_mask,
     to_dense,
     to_sparse,
     to_sparse_coo,

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pyburn
@@ -278,3 +279,66 @@ def test_typed_constructors(name: str):
         assert empty.shape == (2, 3) and empty._nnz() == 0 and kind().shape == (0,)
         assert isinstance(empty, kind) and not isinstance(empty.to_dense(), kind)
         assert not isinstance(empty, lib.sparse.ByteTensor)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool", "complex64"])
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+def test_the_text_is_torchs(dtype: str):
+    texts = []
+    for lib in (torch, pyburn):
+        dense = lib.tensor([[0, 1, 0], [2, 0, 3]]).to(getattr(lib, dtype))
+        values = lib.ones(2, 2).to(getattr(lib, dtype))
+        made = [dense.to_sparse(), dense.to_sparse_csr(), (dense * 0).to_sparse(), (dense * 0).to_sparse_csr()]
+        made.append(lib.sparse_coo_tensor([[0, 4]], values, (5, 2)))
+        if made[0].is_floating_point():
+            made += [dense.to_sparse().requires_grad_(), dense.to_sparse_csr().requires_grad_()]
+        texts.append([repr(one).replace("pyburn.", "torch.") for one in made])
+        assert made[0].stride() == (0, 0) and made[0].stride(1) == 0
+    # Lines are broken where torch's name stands, which is as long as pyburn's but for one letter.
+    flat = [[" ".join(text.split()) for text in of] for of in texts]
+    assert flat[0] == flat[1]
+
+
+@pytest.mark.parametrize("offsets", [[0, -1, -2], [0, 1, 2], [-1, 0, 1]])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 4), (3, 6)])
+def test_matrices_of_diagonals(offsets: list[int], shape: tuple[int, int]):
+    results = []
+    for lib in (torch, pyburn):
+        rows = lib.arange(1, 10).reshape(3, 3)
+        made = lib.sparse.spdiags(rows, lib.tensor(offsets), shape)
+        results.append([made._indices().tolist(), made._values().tolist(), made.to_dense().tolist()])
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_diagonals_that_do_not_fit(lib: Any):
+    rows, offsets = lib.ones(3, 3), lib.tensor([0, 1, 2])
+    wrong = [(lib.tensor([0, 0, 1]), (3, 3)), (offsets[:2], (3, 3)), (lib.tensor([0, 1, 9]), (3, 3))]
+    for bad, shape in [*wrong, (offsets, (3, 3, 3)), (offsets.float(), (3, 3))]:
+        with pytest.raises(RuntimeError):
+            lib.sparse.spdiags(rows, bad, shape)
+
+
+def test_elements_at_the_places_of_a_mask():
+    def masked(lib: Any, x: Any) -> Any:
+        mask = lib.sparse_coo_tensor([[0, 2], [1, 2]], lib.ones(2, 2, dtype=x.dtype), (3, 3, 2)).coalesce()
+        return x.sparse_mask(mask).to_dense()
+
+    check_op(masked, Case(np.arange(18.0).reshape(3, 3, 2)), rtol=1e-8)
+    for lib in (torch, pyburn):
+        with pytest.raises(RuntimeError, match="sparse_mask"):
+            lib.ones(2, 2).sparse_mask(lib.eye(3).to_sparse())
+
+
+@pytest.mark.parametrize("lib", [torch, pyburn])
+def test_the_switch_of_the_checks(lib: Any):
+    checks = lib.sparse.check_sparse_tensor_invariants
+    before = checks.is_enabled()
+    with checks():
+        assert checks.is_enabled()
+        assert not checks(False)(checks.is_enabled)()
+    assert checks.is_enabled() == before
+    checks.enable()
+    assert checks.is_enabled()
+    checks.disable()
+    assert not checks.is_enabled()

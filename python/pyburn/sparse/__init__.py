@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, int64
+from pyburn.ops import tensor as _tensor_of
 from pyburn.ops import zeros
 from pyburn.sparse import operands as _operands
 from pyburn.sparse.creation import sparse_coo_tensor as sparse_coo_tensor
@@ -32,10 +35,12 @@ __all__ = [
     "LongTensor",
     "ShortTensor",
     "addmm",
+    "check_sparse_tensor_invariants",
     "log_softmax",
     "mm",
     "sampled_addmm",
     "softmax",
+    "spdiags",
     "sum",
 ]
 
@@ -123,6 +128,93 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
                 [1., 1.]])
     """
     return beta * mat + alpha * (mat1 @ mat2)
+
+
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Any = None) -> Tensor:
+    """A sparse matrix with the rows of `diagonals` on its diagonals.
+
+    Args:
+        diagonals: A row, or a matrix with one row for each diagonal; a row's element stands in its own column.
+        offsets: How far above the main diagonal each stands, int64; below it where negative.
+        shape: The two sizes of the result.
+        layout: `pyburn.sparse_csr` for compressed rows; coordinates if not given.
+
+    Raises:
+        RuntimeError: The sizes do not fit together, or a diagonal is named twice.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn.sparse.spdiags(pyburn.tensor([[1, 2], [3, 4]]), pyburn.tensor([0, 1]), (2, 2)).to_dense()
+        tensor([[1, 4],
+                [0, 2]])
+    """
+    rows, places = diagonals.reshape(-1, diagonals.shape[-1]), offsets.reshape(-1).tolist()
+    if len(shape) != 2:
+        raise RuntimeError("spdiags: Output shape must be 2d")
+    if offsets.dtype != int64:
+        raise RuntimeError(f"spdiags: Offset Tensor must have dtype int64 but got {offsets.dtype}")
+    if len(places) != rows.shape[0]:
+        raise RuntimeError(
+            f"spdiags: Number of diagonals ({rows.shape[0]}) does not match the number of offsets ({len(places)})"
+        )
+    if len(set(places)) != len(places):
+        raise RuntimeError("spdiags: Offset tensor contains duplicate values")
+    if any(not -shape[0] < k < shape[1] for k in places):
+        raise RuntimeError(f"spdiags: offsets are {places}, but a matrix of shape {list(shape)} has no such diagonal")
+    columns = [range(max(0, k), min(shape[1], shape[0] + k, rows.shape[1])) for k in places]
+    found = [(number, column - k, column) for number, k in enumerate(places) for column in columns[number]]
+    index = _tensor_of(found, dtype=int64).reshape(-1, 3).t()
+    made = sparse_coo_tensor(index[1:], rows[index[0], index[2]], tuple(shape))
+    return made.to_sparse_csr() if getattr(layout, "name", "") == "sparse_csr" else made
+
+
+class check_sparse_tensor_invariants:
+    """Whether sparse tensors are checked when they are made; here they always are, and this only keeps the answer.
+
+    As a context or decorator it holds for a block or a function.
+
+    Example:
+        >>> with check_sparse_tensor_invariants():
+        ...     check_sparse_tensor_invariants.is_enabled()
+        True
+    """
+
+    _state = False
+
+    def __init__(self, enable: bool = True) -> None:
+        self._wanted, self._before = enable, False
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether it is on."""
+        return check_sparse_tensor_invariants._state
+
+    @staticmethod
+    def enable() -> None:
+        """Nothing; it is on."""
+        check_sparse_tensor_invariants._state = True
+
+    @staticmethod
+    def disable() -> None:
+        """Nothing; it is off."""
+        check_sparse_tensor_invariants._state = False
+
+    def __enter__(self) -> None:
+        self._before = self.is_enabled()
+        check_sparse_tensor_invariants._state = self._wanted
+
+    def __exit__(self, *_error: object) -> None:
+        check_sparse_tensor_invariants._state = self._before
+
+    def __call__(self, mth: Any) -> Any:
+        """The function, run in this mode."""
+
+        @functools.wraps(mth)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self._wanted):
+                return mth(*args, **kwargs)
+
+        return run
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Tensor:

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyburn._core import Tensor, int64
+from pyburn._core import Tensor, complex64, complex128, float64, get_default_dtype, int64
+from pyburn._core import bool as _bool
 from pyburn._formats import sparse_coo, sparse_csr
+from pyburn._printing import _add_suffixes, _tensor_str
 from pyburn._size import Size
 from pyburn.ops import arange, stack, zeros
 from pyburn.ops import cat as _cat
@@ -253,6 +255,10 @@ class SparseCooTensor(SparseTensor):
         """How many dimensions each value has."""
         return self._stored.dim() - 1
 
+    def stride(self, dim: int | None = None) -> Any:
+        """Zeros, as torch says: the elements do not lie in the order of their places."""
+        return (0,) * self.dim() if dim is None else 0
+
     def _flat(self) -> Tensor:
         """Each place as one number."""
         flat = zeros([self._nnz()], dtype=int64, device=self._places.device)
@@ -401,9 +407,7 @@ class SparseCooTensor(SparseTensor):
         return SparseCsrTensor.make(crow, whole._places[1], whole._stored, self.shape)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        head = [f"indices={_inside(self._places, 15)}", f"values={_inside(self._stored.detach(), 14)}"]
-        tail = f"size={tuple(self.shape)}, nnz={self._nnz()}, layout=pyburn.sparse_coo"
-        return f"tensor({head[0]},\n       {head[1]},\n       {tail})"
+        return _text(self, {"indices": self._places, "values": self._stored}, sparse_coo)
 
 
 class SparseCsrTensor(SparseTensor):
@@ -475,20 +479,40 @@ class SparseCsrTensor(SparseTensor):
         return self._coo().t().to_sparse_csr()
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        parts = [
-            f"crow_indices={_inside(self._crow, 20)}",
-            f"col_indices={_inside(self._column, 19)}",
-            f"values={_inside(self._stored.detach(), 14)}, size={tuple(self.shape)}, nnz={self._nnz()}",
-            "layout=pyburn.sparse_csr",
-        ]
-        return "tensor(" + ",\n       ".join(parts) + ")"
+        return _text(
+            self, {"crow_indices": self._crow, "col_indices": self._column, "values": self._stored}, sparse_csr
+        )
 
 
-def _inside(value: Tensor, indent: int) -> str:
-    """The text of a tensor, its further lines moved to the right."""
-    if value.numel() == 0:
-        return f"tensor([], size={tuple(value.shape)})"
-    return repr(value).replace("\n", "\n" + " " * indent)
+def _text(sparse: SparseTensor, parts: dict[str, Tensor], layout: object) -> str:
+    """What is stored, one part below the other, and then what else torch says of a sparse tensor."""
+    lines = []
+    for name, part in parts.items():
+        head = f"{name}=tensor("
+        size = "" if part.numel() else f", size={tuple(part.shape)}"
+        lines.append(f"{head}{_tensor_str(part.detach(), 7 + len(head))}{size})")
+    more = [f"device='{sparse.device}'"] if sparse.device.type != "cpu" else []
+    more += [f"size={tuple(sparse.shape)}", f"nnz={sparse._nnz()}"]
+    default = get_default_dtype()
+    if sparse.dtype not in (default, int64, _bool, complex128 if default == float64 else complex64):
+        more.append(f"dtype={sparse.dtype}")
+    more.append(f"layout={layout}")
+    if sparse.requires_grad and sparse.is_leaf:
+        more.append("requires_grad=True")
+    return _add_suffixes("tensor(" + ",\n       ".join(lines), more, 7, force_newline=layout is sparse_coo)
+
+
+def at_places(tensor: Tensor, mask: Tensor) -> Any:
+    """The elements of a tensor at the places of a sparse one."""
+    if not isinstance(mask, SparseTensor):
+        raise RuntimeError("sparse_mask(): expected mask to be sparse; call .to_sparse() on it")
+    if tensor.shape != mask.shape:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(tensor.shape)} but mask has size "
+            f"{list(mask.shape)}"
+        )
+    whole = mask._coo()
+    return mask._with(tensor.to_dense()[tuple(whole._places.unbind(0))])
 
 
 def from_dense(dense: Tensor, sparse_dim: int | None = None) -> SparseCooTensor:
