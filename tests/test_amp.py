@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyburn
 import pytest
 import torch
+from pyburn.nn.functional import cross_entropy, mse_loss
 
 EXPRESSIONS = [
     "a @ a",
@@ -188,3 +189,17 @@ def test_custom_functions_say_what_they_compute_in():
     assert y.dtype == pyburn.float32
     y.sum().backward()
     assert x.grad.tolist() == [[4.0, 4.0]] * 2
+
+
+@pytest.mark.parametrize("loss", [cross_entropy, mse_loss])
+def test_losses_that_were_imported_before_the_first_block_are_full_too(loss):
+    """A name of one's own for a function, such as a Learner's loss, was computed in half precision."""
+    scores = pyburn.randn(4, 3, generator=pyburn.Generator().manual_seed(0))
+    target = pyburn.tensor([0, 1, 2, 0]) if loss is cross_entropy else scores * 0
+    with pyburn.autocast("cpu", dtype=pyburn.float16):
+        found = loss(scores @ pyburn.eye(3), target)
+    assert loss is getattr(pyburn.nn.functional, loss.__name__)
+    assert found.dtype == pyburn.float32
+    expected = loss(scores.half().float(), target)
+    assert float(found) == pytest.approx(float(expected), rel=1e-6)
+    assert loss(scores, target, reduction="sum").shape == ()

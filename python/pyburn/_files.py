@@ -29,9 +29,11 @@ def replacing(filename: str | os.PathLike[str], durable: bool = True) -> Iterato
             if durable:
                 os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = target  # a full disk is told without a name
         raise
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from pyburn import _core, ops
@@ -94,14 +94,34 @@ def _full(dtype: _core.dtype) -> _core.dtype:
 def _wrap(owner: type | ModuleType, names: tuple[str, ...], choose: Callable[[_core.dtype], _core.dtype]) -> None:
     for name in names:
         function = getattr(owner, name, None)
-        if function is not None:
+        if isinstance(function, FunctionType) and isinstance(owner, ModuleType) and function.__closure__ is None:
+            _change(function, choose)
+        elif function is not None:
             setattr(owner, name, _casting(function, choose))
+
+
+def _passing(*args: Any, **kwargs: Any) -> Any:
+    return _autocast(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _change(function: FunctionType, choose: Callable[[_core.dtype], _core.dtype]) -> None:
+    """Nothing; the function itself casts its arguments, also for those who imported it before the first block."""
+    name, space = f"_autocast_{function.__name__}", function.__globals__
+    kept = FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+    kept.__kwdefaults__, kept.__annotations__ = function.__kwdefaults__, function.__annotations__
+    space[name] = _casting(kept, choose)
+    function.__code__ = _passing.__code__.replace(co_names=(name,), co_name=function.__name__)
+    function.__defaults__ = function.__kwdefaults__ = None
+    function.__wrapped__ = kept  # type: ignore[attr-defined]
 
 
 def _wrap_op(name: str, choose: Callable[[_core.dtype], _core.dtype]) -> None:
     """Wraps a function of `ops` there and where it is exported: at the top, and in the alias of torch."""
     function = getattr(ops, name, None)
     if function is None:
+        return
+    if isinstance(function, FunctionType) and function.__closure__ is None:
+        _change(function, choose)
         return
     wrapped = _casting(function, choose)
     for owner in (ops, sys.modules["pyburn"], sys.modules.get("torch")):

@@ -119,12 +119,20 @@ def scheduler(
     return given if given is None or isinstance(given, LRScheduler) else given(optimizer)
 
 
-def loader(given: Any, batch_size: int, shuffle: bool) -> Any:
+def loader(given: Any, batch_size: int, shuffle: bool, model: nn.Module | None = None) -> Any:
     """Batches of what `given` is: a loader as it is, a dataset or a tuple of tensors or arrays in batches."""
     if isinstance(given, data.DataLoader):
         return given
     if isinstance(given, (tuple, list)) and given and all(hasattr(each, "shape") for each in given):
-        tensors = [each if isinstance(each, Tensor) else as_tensor(each) for each in given]
+        tensors = [as_data(each, model) for each in given]
+        sizes = [len(each) if each.dim() else None for each in tensors]
+        if None in sizes or len(set(sizes)) > 1:
+            shapes = ", ".join(str(tuple(each.shape)) for each in tensors)
+            raise ValueError(
+                f"Learner: inputs and targets must have the same number of samples, but have shapes {shapes}"
+            )
+        if shuffle and sizes[0] == 0:
+            raise ValueError("Learner: the training data gave no batch; it is empty")
         given = data.TensorDataset(*tensors)
     if isinstance(given, data.Dataset):
         stream = isinstance(given, data.IterableDataset)
@@ -137,13 +145,23 @@ def loader(given: Any, batch_size: int, shuffle: bool) -> Any:
     )
 
 
-def inputs(given: Any, batch_size: int) -> Iterator[Any]:
+def as_data(given: Any, model: nn.Module | None) -> Tensor:
+    """A tensor as it is; an array, a frame or a series as one, its floats in the dtype of the model's weights."""
+    if isinstance(given, Tensor):
+        return given
+    tensor = as_tensor(given.to_numpy() if hasattr(given, "to_numpy") else given)
+    if not tensor.is_floating_point():
+        return tensor
+    kinds = (each.dtype for each in (() if model is None else model.parameters()) if each.is_floating_point())
+    return tensor.to(next(kinds, tensor.dtype))
+
+
+def inputs(given: Any, batch_size: int, model: nn.Module | None = None) -> Iterator[Any]:
     """The inputs, batch after batch, of what `predict` is given."""
     if hasattr(given, "shape"):
-        tensor = given if isinstance(given, Tensor) else as_tensor(given)
-        yield from tensor.split(batch_size)
+        yield from as_data(given, model).split(batch_size)
         return
-    for batch in loader(given, batch_size, shuffle=False):
+    for batch in loader(given, batch_size, shuffle=False, model=model):
         yield batches.split(batch)[0]
 
 

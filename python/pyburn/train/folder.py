@@ -62,7 +62,6 @@ class RunFolder(Callback):
 
     def before_fit(self, learner: Learner) -> None:
         """Nothing; the folder is there and its files are open."""
-        self.path.mkdir(parents=True, exist_ok=True)
         if learner.config is not None:
             learner.config.save(self.path / "config.json")
         else:
@@ -75,6 +74,22 @@ class RunFolder(Callback):
         self._offset, self._columns, self._rows = None, [], []  # the table is written anew once
         self._lines = open(lines, "a", encoding="utf-8")  # noqa: SIM115
         self.log(f"fit: epochs {learner.finished + 1} to {learner.last_epoch}, step {learner.step}")
+
+    def make(self) -> None:
+        """Nothing; the folder is there.
+
+        Raises:
+            OSError: It cannot be made; the text says where to put it.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise type(error)(
+                error.errno,
+                f"Learner: the folder of the run cannot be made ({error.strerror}); give folder= a place where you may "
+                "write, or folder=False for no files",
+                str(self.path),
+            ) from None
 
     def log(self, message: str) -> None:
         """Nothing; `log.txt` ends with the message."""

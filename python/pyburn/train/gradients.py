@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from pyburn._core import Tensor, bfloat16, float16
+from pyburn._core import Tensor, bfloat16, float16, float32
 from pyburn.amp import GradScaler, autocast
 from pyburn.nn.utils import clip_grad_norm_, clip_grad_value_
 
@@ -18,10 +18,16 @@ _PRECISIONS = {
     None: None,
     "float32": None,
     "32": None,
+    float32: None,
     "bfloat16": bfloat16,
     "bf16": bfloat16,
+    "bf16-mixed": bfloat16,
+    bfloat16: bfloat16,
     "float16": float16,
     "fp16": float16,
+    "f16": float16,
+    "16-mixed": float16,
+    float16: float16,
 }
 
 
@@ -32,8 +38,8 @@ class Gradients:
         accumulate: How many batches add up to one step of the optimizer.
         clip_norm: The largest norm of all gradients together.
         clip_value: The largest size of each number in a gradient.
-        precision: "bfloat16" or "float16" computes products and convolutions in it (`pyburn.autocast`); float16 scales
-            the loss so that small gradients survive.
+        precision: "bfloat16" or "float16" (or these dtypes) computes products and convolutions in it
+            (`pyburn.autocast`); float16 scales the loss so that small gradients survive.
     """
 
     def __init__(
@@ -41,12 +47,12 @@ class Gradients:
         accumulate: int = 1,
         clip_norm: float | None = None,
         clip_value: float | None = None,
-        precision: str | None = None,
+        precision: Any = None,
     ) -> None:
         if accumulate < 1:
             raise ValueError(f"Learner: accumulate is {accumulate}, but at least one batch must make a step")
         if precision not in _PRECISIONS:
-            names = ", ".join(name for name in _PRECISIONS if name)
+            names = ", ".join(name for name in _PRECISIONS if isinstance(name, str))
             raise ValueError(f"Learner: precision is {precision!r}, but must be one of {names}")
         self.accumulate, self.clip_norm, self.clip_value = accumulate, clip_norm, clip_value
         self.dtype = _PRECISIONS[precision]

@@ -17,7 +17,7 @@ from pyburn.autograd import no_grad
 from pyburn.ops import manual_seed
 from pyburn.optim import Optimizer
 from pyburn.optim.lr_scheduler import LRScheduler
-from pyburn.train import batches, building, randomness, state
+from pyburn.train import batches, building, losses, randomness, state
 from pyburn.train.checkpoints import Keep
 from pyburn.train.config import Config
 from pyburn.train.events import Callback, Events, SkipBatch, StopEpoch, StopFit
@@ -101,7 +101,7 @@ class Learner:
         accumulate: int = 1,
         clip_norm: float | None = None,
         clip_value: float | None = None,
-        precision: str | None = None,
+        precision: Any = None,
         recompute: Sequence[str] = (),
         schedule_every: str | None = None,
         monitor: str = "valid_loss",
@@ -197,8 +197,8 @@ class Learner:
                 file; the losses are then those of a run that had not stopped.
             batch_size: The size of the batches of what is not a loader.
         """
-        self.train_data = building.loader(train, batch_size, shuffle=True)
-        self.valid_data = None if valid is None else building.loader(valid, batch_size, shuffle=False)
+        self.train_data = building.loader(train, batch_size, True, self.model)
+        self.valid_data = None if valid is None else building.loader(valid, batch_size, False, self.model)
         self.stopped, self.interrupted, self._reason, self.skip = None, False, None, 0
         start = self.finished
         found = self._checkpoint_to_resume(resume)
@@ -207,6 +207,8 @@ class Learner:
             start = self.start
         elif self.seed is not None:
             manual_seed(self.seed)
+        if self.folder is not None:
+            self.folder.make()
         self.last_epoch = start + epochs
         self.start = start
         if self.board is not None:
@@ -284,6 +286,11 @@ class Learner:
                 self.batches_done += 1
                 self.train_batch(data)
                 self._stop_if_asked()
+            if self.batches_done == 0:
+                raise ValueError(
+                    "Learner: the training data gave no batch; is the dataset empty, or smaller than a batch under "
+                    "drop_last=True, or an iterator that was used up?"
+                )
         except StopEpoch:
             pass
         if self.gradients.waiting:
@@ -308,7 +315,7 @@ class Learner:
             if batch.loss is None:
                 raise TypeError("Learner: training needs a loss; give loss= or return one from training_step")
             # A number that is not finite would spoil every weight: stop while they are still good.
-            batch.value = float(batch.loss.item())
+            batch.value = float(batch.loss.item()) if losses.fits(batch.loss) else losses.refuse(batch.loss)
             if not math.isfinite(batch.value):
                 raise NonFiniteLoss(explain(self, batch))
             self.gradients.backward(batch.loss)
@@ -336,7 +343,7 @@ class Learner:
         """
         if isinstance(data, Mapping):
             return {name: self.evaluate(each, batch_size=batch_size) for name, each in data.items()}
-        return self._evaluate("test", building.loader(data, batch_size, shuffle=False))
+        return self._evaluate("test", building.loader(data, batch_size, False, self.model))
 
     def predict(self, data: Data, *, batch_size: int = 32) -> Any:
         """What the model says of `data` (a tensor of inputs, a loader, a dataset, a tuple), batch after batch, as one.
@@ -349,7 +356,7 @@ class Learner:
         """
         parts = []
         with building.evaluating(self.model), no_grad(), self.gradients.context(self.device):
-            for given in building.inputs(data, batch_size):
+            for given in building.inputs(data, batch_size, self.model):
                 parts.append(batches.call(self.model, batches.move(given, self.device)))
         if not parts:
             raise ValueError("predict: there is no data")
