@@ -116,7 +116,6 @@ RAISES = [
     "t.jit.save(None, 'x.pt')",
     "t.onnx.export(None, (), 'x.onnx')",
     "t.export.export(None, ())",
-    "t.nested.nested_tensor([])",
     "t.distributed.rpc.init_rpc('a')",
     "t.distributed.tensor.DTensor()",
     "t.utils.cpp_extension.CUDAExtension('a', [])",

@@ -32,7 +32,7 @@ _NOT_DENSE = {
     "q_zero_point": "pyburn has no quantized tensors",
     "qscheme": "pyburn has no quantized tensors",
     "to_mkldnn": "pyburn has one memory layout for dense tensors; use the tensor itself",
-    "to_padded_tensor": "pyburn has no nested tensors; pad with nn.utils.rnn.pad_sequence",
+    "to_padded_tensor": "only nested tensors are padded by it; pad with nn.utils.rnn.pad_sequence",
 }
 _DEVICES = ("ipu", "mtia", "xpu")
 
