@@ -5,16 +5,12 @@ use gemm::Parallelism;
 use rayon::prelude::*;
 
 use super::memory::Elements;
-use super::micro::{Finish, Isa, Start};
+use super::micro::{Finish, Start};
 use super::product::{Matrix, Out, Product, multiply_each};
 use crate::dtype::DType;
 
 /// Multiplications below which one product is not worth several threads.
 const PARALLEL_ABOVE: usize = 1 << 18;
-
-/// Multiplications from which the `gemm` crate is a little faster than our own core, where no factor is transposed. At 2^30
-/// it takes 4 % less time on one thread and 9 % more on two. It knows no limit of the width of vectors.
-const LARGE: usize = 1 << 32;
 
 /// What a product does to what stands in its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,15 +87,6 @@ pub fn singles([out, a, b]: [&Elements; 3], finish: Finish, start: Option<&Eleme
             finish: Finish { start, ..finish },
         }
     };
-    let sizes = [rows, columns, a.geometry.shape[batch_rank + 1]];
-    let lined = out_column == 1 && a_column == 1 && b_column == 1;
-    if lined && start.is_none() && sizes.iter().product::<usize>() >= LARGE && Isa::current().lanes == 16 {
-        for index in 0..batch {
-            let places = [out, a, b].map(|memory| offset(memory, index, batch_rank));
-            floats::<f32>((1.0, finish.scale), [out, a, b], places, sizes, (finish.add, Parallelism::Rayon(0)));
-        }
-        return;
-    }
     // SAFETY: sizes and strides are those of the geometries, which lie inside their storages; `out` is apart from the others.
     unsafe { multiply_each(batch, one) }
 }

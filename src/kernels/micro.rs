@@ -49,19 +49,20 @@ pub struct Tile {
     pub ahead: Ahead,
 }
 
-/// What is needed soon, and fetched meanwhile: results of the next tile, with the strides of this one, and an element for
-/// each `STEPS` depths, where there are any.
+/// What is needed soon, and fetched meanwhile: results of the next tile, with the strides of this one, and `count` elements
+/// for each `STEPS` depths, where there are any.
 #[derive(Clone, Copy)]
 pub struct Ahead {
     pub out: *const f32,
     pub from: *const f32,
     pub step: usize,
+    pub count: usize,
 }
 
 impl Ahead {
     /// A tile's own results.
     pub fn of(out: *const f32) -> Self {
-        Self { out, from: std::ptr::null(), step: 0 }
+        Self { out, from: std::ptr::null(), step: 0, count: 0 }
     }
 }
 
@@ -119,7 +120,7 @@ unsafe fn tile<S: Simd, const H: usize, const N: usize>(t: &Tile) {
                 }
                 line += 2;
             }
-            if !ahead.is_null() {
+            for _ in 0..t.ahead.count {
                 S::prefetch(ahead);
                 ahead = ahead.wrapping_add(t.ahead.step);
             }

@@ -71,6 +71,8 @@ const PARALLEL_ABOVE: usize = 1 << 21;
 const DEPTH: usize = 384;
 /// Elements of the columns that are packed at a time: they stay in the second cache.
 const BLOCK: usize = 1 << 18;
+/// Elements of a line of memory.
+const LINE: usize = 16;
 /// Depths that are packed of one panel after the other: their pages stay known.
 const PAGES: usize = 32;
 /// Tiles from which the rows that they share are packed, if these lie along the depth.
@@ -78,6 +80,8 @@ const SHARED: usize = 6;
 /// Tasks of a stage for each thread, at least, and panels of columns that one task packs.
 const GROUPS: usize = 12;
 const PACKED: usize = 4;
+/// Columns for each thread from which threads pack their own: what another has packed comes slowly.
+const APART: usize = 512;
 /// Rows up to which columns along the depth are not packed.
 const FEW: usize = 8;
 /// Depths below which a sum keeps to one order, torch's own: coordinates of pixels are such products, and are rounded.
@@ -86,34 +90,47 @@ const SHALLOW: usize = 16;
 const DIRECT: usize = 1 << 16;
 const ROWS: usize = 256;
 
-/// `count` lanes in panels of at most `most`, as even as they can be.
+/// `count` lanes in panels of at most `most`, as even as they can be; all but the last are whole units.
 #[derive(Clone, Copy)]
 pub struct Even {
     pub panels: usize,
+    count: usize,
+    unit: usize,
     size: usize,
     larger: usize,
 }
 
 impl Even {
     pub fn new(count: usize, most: usize) -> Self {
-        let panels = count.div_ceil(most);
-        Self { panels, size: count / panels.max(1), larger: count % panels.max(1) }
+        Self::of_units(count, most, 1)
+    }
+
+    fn of_units(count: usize, most: usize, unit: usize) -> Self {
+        let units = count.div_ceil(unit);
+        let panels = units.div_ceil(most / unit);
+        Self { panels, count, unit, size: units / panels.max(1), larger: units % panels.max(1) }
     }
 
     pub fn at(self, panel: usize) -> Range<usize> {
         let first = panel * self.size + panel.min(self.larger);
-        first..first + self.size + usize::from(panel < self.larger)
+        let end = first + self.size + usize::from(panel < self.larger);
+        first * self.unit..(end * self.unit).min(self.count)
+    }
+
+    /// The size of the largest panel.
+    fn largest(self) -> usize {
+        self.at(0).len()
     }
 }
 
-/// Where the `block`-th block of sums lies in the depth.
+/// The blocks of sums of a depth, which begin where lines of memory do.
 fn depths(depth: usize) -> Even {
-    Even::new(depth, DEPTH)
+    Even::of_units(depth, DEPTH, LINE)
 }
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([f32; 16]);
+struct Line([f32; LINE]);
 
 thread_local! {
     /// Memory for panels, kept from call to call: fresh pages cost more than packing.
@@ -123,9 +140,9 @@ thread_local! {
 /// Gives `call` room for this many elements, not cleared.
 pub fn with_scratch<R>(elements: usize, call: impl FnOnce(*mut f32) -> R) -> R {
     let mut memory = SCRATCH.take();
-    let lines = elements.div_ceil(16);
+    let lines = elements.div_ceil(LINE);
     if memory.len() < lines {
-        memory = vec![Line([0.0; 16]); lines];
+        memory = vec![Line([0.0; LINE]); lines];
     }
     let result = call(memory.as_mut_ptr().cast());
     // Work that rayon began meanwhile may have left its own.
@@ -172,17 +189,59 @@ pub unsafe fn multiply_each(count: usize, product: impl Fn(usize) -> Product + S
     }
     let Product { rows, columns, depth, .. } = product(0);
     let threads = if shared(count, [rows, columns, depth]) { rayon::current_num_threads() } else { 1 };
+    // What fits into the second cache is there.
+    let far = count.saturating_mul(depth).saturating_mul(rows + columns) > BLOCK;
+    let soon = |index: usize| (far && index + 1 < count).then(|| Soon::of(&product(index), &product(index + 1)));
     if threads > 1 && count >= threads {
         // SAFETY: the caller's.
-        each(count, true, |index| unsafe { multiply(&product(index), false) });
+        each(count, true, |index| unsafe { multiply(&product(index), soon(index), false) });
     } else {
         let parallel = threads > 1 && shared(1, [rows, columns, depth]);
         // SAFETY: the caller's.
-        (0..count).for_each(|index| unsafe { multiply(&product(index), parallel) });
+        (0..count).for_each(|index| unsafe { multiply(&product(index), soon(index), parallel) });
     }
 }
 
-unsafe fn multiply(product: &Product, parallel: bool) {
+/// What the next product reads, in lines of memory that are fetched meanwhile.
+#[derive(Clone, Copy)]
+struct Soon {
+    from: [*const f32; 2],
+    lines: [usize; 2],
+}
+
+// SAFETY: nothing is read through it, only fetched.
+unsafe impl Sync for Soon {}
+// SAFETY: as for Sync.
+unsafe impl Send for Soon {}
+
+impl Soon {
+    /// The sides that are others than before, where their elements lie side by side.
+    fn of(before: &Product, next: &Product) -> Self {
+        let depth = next.depth;
+        let lines = |before: Matrix, next: Matrix, lanes: usize| {
+            let strides = (next.across, next.along);
+            let dense = strides == (depth, 1) || strides == (1, lanes);
+            if dense && next.from != before.from { lanes * depth / LINE } else { 0 }
+        };
+        Self {
+            from: [next.a.from, next.b.from],
+            lines: [lines(before.a, next.a, next.rows), lines(before.b, next.b, next.columns)],
+        }
+    }
+
+    /// The part of it that one of `count` tiles of this depth fetches beside its results.
+    fn beside(&self, tile: usize, count: usize, depth: usize) -> (*const f32, usize) {
+        let share = self.lines.iter().sum::<usize>().div_ceil(count);
+        let first = tile * share;
+        let from = match first.checked_sub(self.lines[0]) {
+            None => self.from[0].wrapping_add(first * LINE),
+            Some(first) => self.from[1].wrapping_add(first * LINE),
+        };
+        (from, share.div_ceil(depth.div_ceil(STEPS).max(1)))
+    }
+}
+
+unsafe fn multiply(product: &Product, soon: Option<Soon>, parallel: bool) {
     if product.rows == 0 || product.columns == 0 {
         return;
     }
@@ -193,7 +252,7 @@ unsafe fn multiply(product: &Product, parallel: bool) {
         // SAFETY: the caller's.
         return unsafe { by_dots(&few, parallel) };
     }
-    let run = Run::new(&product, parallel);
+    let run = Run::new(&product, soon, parallel);
     // SAFETY: the caller's.
     unsafe {
         if product.rows.saturating_mul(product.depth) <= DIRECT {
@@ -265,6 +324,7 @@ fn turn(product: &Product) -> Product {
 /// One product on its way.
 struct Run<'a> {
     product: &'a Product,
+    soon: Option<Soon>,
     isa: &'static Isa,
     parallel: bool,
     /// Rows of the result, cut into panels.
@@ -272,9 +332,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(product: &'a Product, parallel: bool) -> Self {
+    fn new(product: &'a Product, soon: Option<Soon>, parallel: bool) -> Self {
         let isa = Isa::current();
-        Self { product, isa, parallel, rows: Even::new(product.rows, isa.height) }
+        Self { product, soon, isa, parallel, rows: Even::new(product.rows, isa.height) }
     }
 
     /// The columns of a panel.
@@ -288,7 +348,7 @@ impl<'a> Run<'a> {
         let panels = self.product.columns.div_ceil(self.isa.width());
         let (tall, wide) = ((ROWS / self.isa.height).max(1), panels.div_ceil(16));
         let (down, across) = (self.rows.panels.div_ceil(tall), panels.div_ceil(wide));
-        let room = self.isa.width() * (depths(self.product.depth).size + 1);
+        let room = self.isa.width() * depths(self.product.depth).largest();
         each(down * across, self.parallel, |task| {
             let (row, column) = (task / across * tall, task % across * wide);
             let rows = row..(row + tall).min(self.rows.panels);
@@ -319,7 +379,9 @@ impl<'a> Run<'a> {
                 (memory.cast_const(), width)
             };
             let finish = self.finish(block, blocks.panels);
-            for own in rows.clone().map(|panel| self.rows.at(panel)) {
+            for row in rows.clone() {
+                let own = self.rows.at(row);
+                let place = self.place(&own, &lanes, finish);
                 let tile = Tile {
                     depth: deep.len(),
                     a: product.a.at(own.start, deep.start),
@@ -327,12 +389,21 @@ impl<'a> Run<'a> {
                     a_step: product.a.along,
                     b: right,
                     b_step: step,
-                    ..self.place(&own, &lanes, finish)
+                    ahead: self.beside(place.out, (panel * blocks.panels + block) * self.rows.panels + row),
+                    ..place
                 };
                 // SAFETY: the caller's.
                 unsafe { isa.run(&tile, own.len()) };
             }
         }
+    }
+
+    /// What one of the tiles of `strip` fetches.
+    fn beside(&self, out: *const f32, tile: usize) -> Ahead {
+        let Some(soon) = &self.soon else { return Ahead::of(out) };
+        let (depth, panels) = (depths(self.product.depth), self.product.columns.div_ceil(self.isa.width()));
+        let (from, count) = soon.beside(tile, panels * depth.panels * self.rows.panels, depth.largest());
+        Ahead { out, from, step: LINE, count }
     }
 
     /// What becomes of the sums of one of the blocks of the depth.
@@ -371,22 +442,48 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The columns are packed by all threads together, and every thread packs the rows that it takes.
+    /// Threads that have many columns each pack their own, and help each other at the end; otherwise all of them pack
+    /// the columns together. Every thread packs the rows that it takes.
     unsafe fn all(&self) {
         let (width, depth) = (self.isa.width(), depths(self.product.depth));
         let panels = self.product.columns.div_ceil(width);
-        let deepest = depth.size + usize::from(depth.larger > 0);
-        let columns = Even::new(panels, (BLOCK / (width * deepest)).max(1));
-        let most = columns.size + usize::from(columns.larger > 0);
-        let stages: Vec<Stage> = (0..columns.panels * depth.panels).map(|_| Stage::default()).collect();
+        let deepest = depth.largest();
         let threads = if self.parallel { rayon::current_num_threads() } else { 1 };
-        let groups = if threads > 1 { (GROUPS * threads).div_ceil(self.rows.panels) } else { 1 };
-        let (room, own) = (most * width * deepest, (self.isa.height * deepest).next_multiple_of(16));
-        with_scratch(2 * room + threads * own, |memory| {
+        let parts = Even::new(panels, panels.div_ceil((panels * width / APART).clamp(1, threads)));
+        let together = threads.div_ceil(parts.panels);
+        let groups = if together > 1 { (GROUPS * together).div_ceil(self.rows.panels) } else { 1 };
+        let room = parts.largest().min((BLOCK / (width * deepest)).max(1)) * width * deepest;
+        let own = (self.isa.height * deepest).next_multiple_of(16);
+        let places = if together > 1 { 2 } else { 1 };
+        with_scratch(parts.panels * places * room + threads * own, |memory| {
             let memory = Shared(memory);
-            let work = Stages { run: self, columns, depth, groups, threads, room, memory, stages: &stages };
-            // SAFETY: the caller's; the numbers are those of different threads, and the memory has room for all of them.
-            each(threads, threads > 1, |thread| unsafe { work.compute(memory.at(2 * room + thread * own)) });
+            let work: Vec<Stages> = (0..parts.panels)
+                .map(|part| {
+                    let all = parts.at(part);
+                    let columns = Even::new(all.len(), (BLOCK / (width * deepest)).max(1));
+                    let stages = (0..columns.panels * depth.panels).map(|_| Stage::default()).collect();
+                    let memory = Shared(memory.at(part * places * room));
+                    Stages {
+                        run: self,
+                        first: all.start,
+                        columns,
+                        depth,
+                        groups,
+                        threads: together,
+                        room,
+                        places,
+                        memory,
+                        stages,
+                    }
+                })
+                .collect();
+            let rows = parts.panels * places * room;
+            each(threads, threads > 1, |thread| {
+                for part in 0..work.len() {
+                    // SAFETY: the caller's; the numbers are those of different threads, and the memory has room for all.
+                    unsafe { work[(thread + part) % work.len()].compute(memory.at(rows + thread * own)) };
+                }
+            });
         });
     }
 }
@@ -434,17 +531,19 @@ struct Stage {
 
 struct Stages<'a> {
     run: &'a Run<'a>,
-    /// Panels of columns, in blocks.
+    /// Panels of columns from the first on, in blocks.
+    first: usize,
     columns: Even,
     depth: Even,
     /// Groups of the panels of a block that are multiplied with a panel of rows at a time.
     groups: usize,
     /// Threads that take rows.
     threads: usize,
-    /// Elements of a packed block; every second one lies in the same place.
+    /// Elements of a packed block, and places for blocks, which are used in turn.
     room: usize,
+    places: usize,
     memory: Shared,
-    stages: &'a [Stage],
+    stages: Vec<Stage>,
 }
 
 impl Stages<'_> {
@@ -454,8 +553,12 @@ impl Stages<'_> {
         for (index, stage) in self.stages.iter().enumerate() {
             let (columns, deep) =
                 (self.columns.at(index / self.depth.panels), self.depth.at(index % self.depth.panels));
-            let right = self.memory.at(index % 2 * self.room);
-            // SAFETY: the caller's; who packs has seen the end of the stage before the last, which lay in this place.
+            let columns = self.first + columns.start..self.first + columns.end;
+            let right = self.memory.at(index % self.places * self.room);
+            if let Some((stage, tasks)) = before.filter(|_| self.places == 1) {
+                stage.tiles.wait(tasks);
+            }
+            // SAFETY: the caller's; who packs has seen the end of the stage that lay in this place.
             stage.packs.take(columns.len().div_ceil(PACKED), |task| unsafe {
                 let first = columns.start + task * PACKED;
                 self.pack(first..(first + PACKED).min(columns.end), &columns, &deep, right);
@@ -528,7 +631,7 @@ impl Stages<'_> {
                 self.run.at(below.start, first * width)
             };
             let (from, step) = self.ahead(panel - first, &below, deep);
-            let ahead = Ahead { out, from, step };
+            let ahead = Ahead { out, from, step, count: usize::from(!from.is_null()) };
             let tile = Tile { depth: deep.len(), a, a_row, a_step, b, b_step: width, ahead, ..place };
             // SAFETY: the caller's.
             unsafe { isa.run(&tile, own.len()) };
