@@ -186,15 +186,32 @@ def test_narrower_vectors(width):
 def test_threads_do_not_change_a_bit():
     pyburn.manual_seed(0)
     a, b, rows = pyburn.randn(333, 800), pyburn.randn(800, 900), pyburn.randn(3, 2, 800)
+    wide, batch = pyburn.randn(800, 1500), pyburn.randn(24, 100, 90)
     threads, found = pyburn.get_num_threads(), []
     try:
         for count in (1, 2, 5):
             pyburn.set_num_threads(count)
             parts = [a @ b, b.t() @ a.t(), pyburn.stack([a, a]) @ b, rows @ b, a[:6] @ a.t()]
+            parts += [a[:90] @ wide, b.t() @ wide[:, :1100], batch @ batch.transpose(1, 2)]
             found.append([part.numpy().tobytes() for part in parts])
     finally:
         pyburn.set_num_threads(threads)
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "columns", "depth"), [(1, 150, 1100, 395), (1, 40, 2070, 420), (24, 110, 95, 100)]
+)
+@pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
+def test_wide_products_and_long_batches(count, rows, columns, depth, turned):
+    rng = np.random.default_rng(columns)
+    a = rng.standard_normal((count, depth, rows) if "a" in turned else (count, rows, depth)).astype("float32")
+    b = rng.standard_normal((count, columns, depth) if "b" in turned else (count, depth, columns)).astype("float32")
+
+    def product(lib, a, b):
+        return (a.mT if "a" in turned else a) @ (b.mT if "b" in turned else b)
+
+    check_op(product, a, b, dtypes=["float32"], grad=False, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("depth", [1, 3, 15])
