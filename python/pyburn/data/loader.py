@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pyburn._core import _own_generator, int64
+from pyburn.data._draws import Draws, Stream
 from pyburn.data.collate import default_collate, default_convert
 from pyburn.data.dataset import Dataset, Indexed, IterableDataset
 from pyburn.data.rows import rows_at_once
@@ -132,6 +133,7 @@ class DataLoader(Generic[T_co]):
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
+        self._draws = Draws()
         self.multiprocessing_context = multiprocessing_context
         self.generator = generator
         self.persistent_workers = persistent_workers
@@ -260,12 +262,15 @@ def _stream_fetcher(
 class _Worker:
     """A thread that turns lists of indices into batches, in the order in which it gets them."""
 
-    def __init__(self, loader: DataLoader[Any], info: WorkerInfo) -> None:
+    def __init__(self, loader: DataLoader[Any], info: WorkerInfo, stream: Stream | None) -> None:
         self.tasks: _Queue = queue.SimpleQueue()
         self.results: _Queue = queue.SimpleQueue()
         # The thread knows the queues but not this object, so that dropping the iterator ends it.
         thread = threading.Thread(
-            target=_work, args=(loader, info, self.tasks, self.results), name=f"pyburn-data-{info.id}", daemon=True
+            target=_work,
+            args=(loader, info, stream, self.tasks, self.results),
+            name=f"pyburn-data-{info.id}",
+            daemon=True,
         )
         thread.start()
 
@@ -275,14 +280,14 @@ _STOP = object()
 _BEGIN = object()
 
 
-def _work(loader: DataLoader[Any], info: WorkerInfo, tasks: _Queue, results: _Queue) -> None:
+def _work(loader: DataLoader[Any], info: WorkerInfo, stream: Stream | None, tasks: _Queue, results: _Queue) -> None:
     _local.info = info
     _own_generator(info.seed)
     fetch: Callable[[Any], Any] | None = None
     failure: BaseException | None = None
     try:
         if loader.worker_init_fn is not None:
-            loader.worker_init_fn(info.id)
+            (loader.worker_init_fn if stream is None else stream.begun(loader.worker_init_fn))(info.id)
     except BaseException as error:
         failure = error
     while (task := tasks.get()) is not _STOP:
@@ -292,7 +297,7 @@ def _work(loader: DataLoader[Any], info: WorkerInfo, tasks: _Queue, results: _Qu
             if task is _BEGIN or fetch is None:
                 fetch = _fetcher(loader)
             if task is not _BEGIN:
-                results.put((fetch(task), None))
+                results.put((fetch(task) if stream is None else stream.fetch(fetch, task), None))
         except BaseException as error:
             # Whatever it is, even a SystemExit: the caller waits for an answer.
             if task is _BEGIN:
@@ -331,7 +336,11 @@ class _Threads:
         self.keep = loader.persistent_workers
         self.loader = loader
         infos = [WorkerInfo(i, count, seed + i, loader.dataset) for i in range(count)]
-        self.workers = [_Worker(loader, info) for info in infos]
+        # A loader inside a worker draws what that worker draws; the samples of a stream cannot be read again.
+        plain = get_worker_info() is not None or isinstance(loader.dataset, IterableDataset)
+        self.draws = Draws(False) if plain else loader._draws
+        self.draws.begin(count)
+        self.workers = [_Worker(loader, info, None if plain else Stream(self.draws, seed, info.id)) for info in infos]
         self.asked: list[int] = []
         self._finalizer = weakref.finalize(self, _stop, self.workers)
 
@@ -374,6 +383,7 @@ class _Threads:
                 self._ask()
                 continue
             self._ask()
+            self.draws.delivered()
             if error is not None:
                 error.add_note(f"in DataLoader worker {turn}, a thread")
                 raise error
