@@ -16,6 +16,7 @@ from pyburn.ops import cumulative as _cumulative
 from pyburn.ops import differences as _differences
 from pyburn.ops import decompositions as _decompositions
 from pyburn.ops import distance as _distance
+from pyburn.ops import eigenpairs as _eigenpairs
 from pyburn.ops import einsum as _einsum
 from pyburn.ops import grid as _grid
 from pyburn.ops import indexing as _indexing
@@ -55,6 +56,7 @@ from pyburn.ops.cumulative import *
 from pyburn.ops.differences import *
 from pyburn.ops.decompositions import *
 from pyburn.ops.distance import *
+from pyburn.ops.eigenpairs import *
 from pyburn.ops.einsum import *
 from pyburn.ops.grid import *
 from pyburn.ops.indexing import *
@@ -95,6 +97,7 @@ _FAMILIES = (
     _differences,
     _decompositions,
     _distance,
+    _eigenpairs,
     _einsum,
     _grid,
     _indexing,
