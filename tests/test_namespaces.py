@@ -159,6 +159,9 @@ def test_marks_for_compilers_leave_functions_alone():
 
 
 def test_switches_are_kept():
+    for lib in (torch, pyburn):
+        with pytest.raises(TypeError):
+            lib.use_deterministic_algorithms("yes")
     pyburn.use_deterministic_algorithms(True, warn_only=True)
     assert pyburn.are_deterministic_algorithms_enabled() and pyburn.is_deterministic_algorithms_warn_only_enabled()
     before = dict(os.environ)

@@ -60,7 +60,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         >>> pyburn.are_deterministic_algorithms_enabled()
         True
         >>> pyburn.use_deterministic_algorithms(False)
+
+    Raises:
+        TypeError: `mode` is no bool.
     """
+    if not isinstance(mode, bool):
+        raise TypeError(f"use_deterministic_algorithms: mode must be a bool, not {type(mode).__name__}")
     _state["deterministic"] = 0 if not mode else 1 if warn_only else 2
     if mode and _EXPLORATIONS not in os.environ:
         os.environ[_EXPLORATIONS], _state["unmerged"] = "0", True

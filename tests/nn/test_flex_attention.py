@@ -72,3 +72,8 @@ def test_masks():
         return dense, block.to_dense().tolist(), block.sparsity(), tuple(block.shape)
 
     assert program(ours) == program(theirs)
+
+
+def test_options_of_torchs_kernels_have_a_type():
+    assert ours.FlexKernelOptions(BLOCK_M=64, PRESCALE_QK=True) == {"BLOCK_M": 64, "PRESCALE_QK": True}
+    assert set(ours.FlexKernelOptions.__annotations__) <= set(theirs.FlexKernelOptions.__annotations__)

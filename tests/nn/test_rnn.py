@@ -210,6 +210,9 @@ def test_padding_and_packing(lib):
     assert [t.tolist() for t in rnn.unpack_sequence(whole)] == [[[5, 6]], [[1, 2], [3, 4]]]
     padded = rnn.pad_sequence(sequences, batch_first=True)
     assert [t.tolist() for t in rnn.unpad_sequence(padded, lib.tensor([2, 1]), True)] == [t.tolist() for t in sequences]
+    cut = rnn.unpad_sequence(padded, lib.tensor([2, 1]), True)
+    padded.zero_()
+    assert cut[1].tolist() == [[5, 6]] and all(part.is_contiguous() for part in cut)
     assert whole.to(lib.float64).data.dtype == lib.float64
     assert whole.cpu() is whole or whole.cpu().data.tolist() == whole.data.tolist()
     assert whole.long().data.dtype == lib.int64

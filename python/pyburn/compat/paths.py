@@ -48,6 +48,7 @@ SHARED: dict[str, str] = {
     "distributed.tensor.placement_types": "distributed.tensor",
     "jit._script": "jit",
     "jit._trace": "jit",
+    "masked._ops": "masked",
     "mtia": "xpu",
     "multiprocessing.pool": "multiprocessing",
     "multiprocessing.queue": "multiprocessing",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from pyburn._core import Tensor
 from pyburn.ops import arange, where, zeros
@@ -16,6 +16,7 @@ __all__ = [
     "AuxOutput",
     "AuxRequest",
     "BlockMask",
+    "FlexKernelOptions",
     "and_masks",
     "create_block_mask",
     "create_mask",
@@ -26,6 +27,21 @@ __all__ = [
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 Mod = Callable[..., Any]
+
+
+class FlexKernelOptions(TypedDict, total=False):
+    """How torch's GPU kernels cut their work up; accepted, as there are no such kernels here."""
+
+    num_warps: int
+    num_stages: int
+    BLOCK_M: int
+    BLOCK_N: int
+    PRESCALE_QK: bool
+    ROWS_GUARANTEED_SAFE: bool
+    BLOCKS_ARE_CONTIGUOUS: bool
+    WRITE_DQ: bool
+    FORCE_USE_FLEX_ATTENTION: bool
+    USE_TMA: bool
 
 
 def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Tensor:
