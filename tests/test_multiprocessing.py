@@ -164,6 +164,30 @@ def test_a_sender_that_has_ended():
     assert not any(name.startswith(f"pyburn_{sender.pid}_") for name in os.listdir("/dev/shm"))
 
 
+SENDING = """
+import os
+import pyburn
+import pyburn.multiprocessing as mp
+
+mp.set_sharing_strategy("file_system")
+context = mp.get_context("fork")
+queue = context.SimpleQueue()
+process = context.Process(target=lambda: queue.put(pyburn.arange(3.0)))
+process.start()
+process.join()
+print(queue.get().tolist(), process.pid)
+kept = pyburn.ones(3).share_memory_()
+"""
+
+
+def test_named_memory_outlives_its_sender_and_goes_with_the_program():
+    command = [sys.executable, "-c", SENDING]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    values, _, pid = done.stdout.rpartition(" ")
+    assert values == "[0.0, 1.0, 2.0]" and done.stderr == ""
+    assert not any(name.startswith(f"pyburn_{pid.strip()}_") for name in os.listdir("/dev/shm"))
+
+
 def test_pools():
     with mp.get_context("fork").Pool(2) as pool:
         found = pool.map(workers.double, [pyburn.full((3,), float(i)) for i in range(6)])

@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable
+from multiprocessing import resource_tracker
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -30,6 +31,9 @@ def set_strategy(new: str) -> None:
     global _strategy
     assert new in STRATEGIES, f"invalid sharing strategy {new!r}, expected one of {set(STRATEGIES)}"
     _strategy = new
+    if new == "file_system" and sys.platform != "win32":
+        # Children share the tracker of names that was there before them; one of their own would remove what they sent.
+        resource_tracker.ensure_running()
 
 
 def share(tensor: Tensor) -> Any:
