@@ -555,3 +555,13 @@ WGPU = [text for text in sorted({*GEOMETRY, *PIXELS} - {"RandomSolarize(100, 1)"
 @pytest.mark.parametrize("text", [*WGPU, "RandomSolarize(0.4, 1)"])
 def test_wgpu_in_full(text):
     on_both_devices(text, image(2, 3, 20, 25, dtype=torch.float32))
+
+
+@pytest.mark.parametrize("size", [(5, 9), (20, 30)])
+def test_masks_of_bool_are_resized_as_torchvision_does(size):
+    """Whatever is partly true is true: bool has no numbers to round to."""
+    mask = np.random.default_rng(0).integers(0, 2, (1, 8, 11)).astype(bool)
+    expected = theirs.Resize(size)(torch.tensor(mask))
+    found = ours.Resize(size)(pyburn.tensor(mask))
+    assert found.dtype == pyburn.bool
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())

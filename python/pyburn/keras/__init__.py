@@ -15,7 +15,9 @@ from pyburn.keras import (
     models,
     ops,
     optimizers,
+    random,
     regularizers,
+    saving,
     utils,
 )
 from pyburn.keras.config import DTypePolicy
@@ -57,7 +59,9 @@ __all__ = [
     "models",
     "ops",
     "optimizers",
+    "random",
     "regularizers",
+    "saving",
     "utils",
     *_layers,
 ]

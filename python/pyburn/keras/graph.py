@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from pyburn._core import ShapeError, Tensor
@@ -31,6 +32,10 @@ class Graph:
                 )
         self._first = {id(each) for each in self.inputs}
         self.nodes, self.layers = self._ordered()
+        names = Counter(layer.name for layer in self.layers)
+        again = [name for name, count in names.items() if count > 1]
+        if again:
+            raise ValueError(f"Model: several layers are called {again[0]!r}; give each another name=")
 
     def _walk(self) -> tuple[list[Node], dict[Any, int]]:
         """Every call that the outputs need, those that come first before others, and the layers as they were met."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyburn import ops as _ops
 from pyburn._core import Tensor
+from pyburn.keras import _more_ops
 from pyburn.keras import activations as _activations
 from pyburn.keras import config as _settings
 from pyburn.keras.layer import Layer
@@ -322,6 +323,8 @@ def _function(kind: type[Operation], name: str, compute: Callable[..., Any]) -> 
     function.__module__ = __name__
     return function
 
+
+_TABLE += [("".join(part.title() for part in name.split("_")), name, compute) for name, compute in _more_ops.MORE]
 
 for _class, _name, _compute in _TABLE:
     _kind = type(_class, (Operation,), {"_function": (_compute,), "__doc__": f"`keras.ops.{_name}` as a layer."})

@@ -7,6 +7,7 @@ from typing import Any
 from pyburn.keras._registry import by_name, getter, serialize_keras_object
 from pyburn.keras._registry import deserialize_keras_object as _deserialize
 from pyburn.keras.losses import functions
+from pyburn.keras.losses.functions import *  # noqa: F403
 from pyburn.keras.metrics import accuracy as _accuracy
 from pyburn.keras.metrics import base as _base
 from pyburn.keras.metrics import confusion as _confusion
@@ -14,7 +15,15 @@ from pyburn.keras.metrics.accuracy import *  # noqa: F403
 from pyburn.keras.metrics.base import *  # noqa: F403
 from pyburn.keras.metrics.confusion import *  # noqa: F403
 
-__all__ = [*_accuracy.__all__, *_base.__all__, *_confusion.__all__, "deserialize", "get", "serialize"]
+__all__ = [
+    *_accuracy.__all__,
+    *_base.__all__,
+    *_confusion.__all__,
+    *functions.__all__,
+    "deserialize",
+    "get",
+    "serialize",
+]
 
 _CLASSES = [value for value in list(globals().values()) if isinstance(value, type) and issubclass(value, _base.Metric)]
 _FUNCTIONS: dict[str, Any] = {

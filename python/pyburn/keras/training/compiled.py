@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pyburn._core import ShapeError
 from pyburn.keras import losses as losses_module
 from pyburn.keras import metrics as metrics_module
 from pyburn.keras.metrics.base import Mean, MeanMetricWrapper, Metric
@@ -101,7 +102,14 @@ class CompiledLoss:
         for place, loss in enumerate(self.losses or []):
             if loss is None or y_true[place] is None:
                 continue
-            value = loss(y_true[place], y_pred[place], weights[place])
+            try:
+                value = loss(y_true[place], y_pred[place], weights[place])
+            except ShapeError as error:
+                raise ShapeError(
+                    f"the loss {loss.name!r} of the output {names[place]!r}: y has shape "
+                    f"{tuple(y_true[place].shape)}, but the model gives {tuple(y_pred[place].shape)}; give the last "
+                    f"layer as many units as y has columns, or reshape y ({error})"
+                ) from None
             if value.dim():
                 value = value.mean()
             if self.trackers:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor, float32, float64, int64, uint8
+from pyburn._core import bool as bool_
 from pyburn.nn.functional import interpolate
 from pyburn.nn.functional import pad as pad_tensor
 from pyburn.ops import cat, tensor
@@ -191,7 +192,7 @@ def _resized(image: Tensor, size: Size, mode: InterpolationMode, antialias: bool
     if not direct:
         if image.dtype == uint8:
             made = made.clamp(0, 255)
-        made = (made if image.is_floating_point() else made.round()).to(image.dtype)
+        made = (made if image.is_floating_point() or image.dtype == bool_ else made.round()).to(image.dtype)
     return made.reshape(*image.shape[:-2], *size)
 
 
