@@ -5,7 +5,9 @@ use std::ffi::{CStr, c_int, c_void};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
+use smallvec::SmallVec;
 
 use super::Tensor;
 use super::class::PyTensor;
@@ -13,15 +15,25 @@ use super::geometry::{Geometry, MAX_RANK, checked_numel};
 use super::storage::{Buffer, Data, Storage};
 use crate::autograd::grad_enabled;
 use crate::device::Device;
-use crate::dtype::DType;
+use crate::dtype::{ALL, DType};
 use crate::error::{self, Error, Result};
 
 /// Whether `object` is a numpy array; numpy itself is not imported for the question.
 pub fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let modules = object.py().import("sys")?.getattr("modules")?;
+    static ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = object.py();
+    if let Some(class) = ARRAY.get(py) {
+        return object.is_instance(class.bind(py));
+    }
+    let modules = py.import("sys")?.getattr("modules")?;
     match modules.cast::<PyDict>()?.get_item("numpy")? {
         // `sys.modules["numpy"] = None` is how a program forbids the import.
-        Some(numpy) if !numpy.is_none() => object.is_instance(&numpy.getattr("ndarray")?),
+        Some(numpy) if !numpy.is_none() => {
+            let class = numpy.getattr("ndarray")?;
+            let found = object.is_instance(&class)?;
+            drop(ARRAY.set(py, class.unbind()));
+            Ok(found)
+        }
         _ => Ok(false),
     }
 }
@@ -96,16 +108,64 @@ fn element_strides(bytes: &[isize], size: usize) -> PyResult<Vec<usize>> {
         .collect()
 }
 
-/// A tensor over the memory of a numpy array.
-pub fn from_array(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+/// What an array says of its memory, asked through the buffer protocol: a tenth of the time of its attributes.
+struct Described {
+    pointer: *mut u8,
+    shape: SmallVec<[usize; 6]>,
+    strides: SmallVec<[isize; 6]>,
+    dtype: Option<DType>,
+    writable: bool,
+}
+
+impl Described {
+    fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut view = std::mem::MaybeUninit::<ffi::Py_buffer>::zeroed();
+        let flags = ffi::PyBUF_STRIDES | ffi::PyBUF_FORMAT;
+        // SAFETY: the view is there to be filled, and is read only where it was.
+        unsafe {
+            if ffi::PyObject_GetBuffer(array.as_ptr(), view.as_mut_ptr(), flags) != 0 {
+                return Err(PyErr::fetch(array.py()));
+            }
+            let view = view.assume_init_mut();
+            let rank = usize::try_from(view.ndim).unwrap_or(0);
+            let (shape, strides) = match rank {
+                0 => (SmallVec::new(), SmallVec::new()),
+                _ => (
+                    std::slice::from_raw_parts(view.shape, rank).iter().map(|&size| size as usize).collect(),
+                    std::slice::from_raw_parts(view.strides, rank).iter().copied().collect(),
+                ),
+            };
+            let name = if view.format.is_null() { c"B" } else { CStr::from_ptr(view.format) };
+            let found =
+                Self { pointer: view.buf.cast(), shape, strides, dtype: named(name), writable: view.readonly == 0 };
+            ffi::PyBuffer_Release(view);
+            Ok(found)
+        }
+    }
+}
+
+/// The element type that has this name in the buffer protocol.
+fn named(name: &CStr) -> Option<DType> {
+    match name.to_bytes() {
+        b"q" => Some(DType::I64),
+        b"Q" => Some(DType::U64),
+        _ => ALL.into_iter().find(|&dtype| format(dtype) == Some(name)),
+    }
+}
+
+/// A tensor over the memory of a numpy array, and whether the array lets itself be written to.
+fn shared(array: &Bound<'_, PyAny>) -> PyResult<(Tensor, bool)> {
     if !is_array(array)? {
         return Err(PyTypeError::new_err(format!("expected np.ndarray (got {})", array.get_type().name()?)));
     }
-    let dtype = dtype_of(array)?;
-    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
-    let strides: Vec<isize> = array.getattr("strides")?.extract()?;
+    let found = Described::of(array);
+    let dtype = match found.as_ref().ok().and_then(|found| found.dtype) {
+        Some(dtype) => dtype,
+        None => dtype_of(array)?, // which says what is wrong with it
+    };
+    let Described { pointer, shape, strides, writable, .. } = found?;
     // Strides of dimensions that are never stepped along mean nothing.
-    let steps: Vec<isize> =
+    let steps: SmallVec<[isize; 6]> =
         shape.iter().zip(&strides).map(|(&size, &stride)| if size > 1 { stride } else { 0 }).collect();
     let mut strides = element_strides(&steps, dtype.size())?;
     let rows = super::geometry::contiguous_strides(&shape);
@@ -114,17 +174,21 @@ pub fn from_array(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
             *stride = row;
         }
     }
-    let interface = array.getattr("__array_interface__")?;
-    let (address, _): (usize, bool) = interface.get_item("data")?.extract()?;
     // SAFETY: numpy keeps the memory while the array lives, and the array is the owner.
-    Ok(unsafe { over_foreign(address as *mut u8, &shape, &strides, dtype, Box::new(array.clone().unbind())) }?)
+    let tensor = unsafe { over_foreign(pointer, &shape, &strides, dtype, Box::new(array.clone().unbind())) }?;
+    Ok((tensor, writable))
+}
+
+/// A tensor over the memory of a numpy array.
+pub fn from_array(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    shared(array).map(|(tensor, _)| tensor)
 }
 
 /// A CPU tensor that shares memory with a numpy array.
 #[pyfunction]
 fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let out = from_array(ndarray)?;
-    if !ndarray.getattr("flags")?.getattr("writeable")?.is_truthy()? {
+    let (out, writable) = shared(ndarray)?;
+    if !writable {
         PyErr::warn(
             ndarray.py(),
             &ndarray.py().get_type::<PyUserWarning>(),
