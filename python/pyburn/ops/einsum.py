@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyburn._core import Tensor
 
@@ -31,6 +31,10 @@ def einsum(*args: Any) -> Tensor:
         >>> pyburn.einsum("ij,j->i", pyburn.ones(2, 3), pyburn.ones(3))
         tensor([3., 3.])
     """
+    if len(args) == 3 and type(args[0]) is str and isinstance(args[1], Tensor) and isinstance(args[2], Tensor):
+        plan = _plan(args[0], args[1].shape, args[2].shape) if args[1].dtype == args[2].dtype else None
+        if plan is not None:
+            return plan.product(args[1], args[2])
     operands, inputs, output = _parse(args)
     if len(inputs) != len(operands):
         raise ValueError(
@@ -58,6 +62,72 @@ def einsum(*args: Any) -> Tensor:
         tensor = total if len(named) == 1 else total.to(tensor.dtype)
         labels = [label for label in labels if label in output]
     return tensor.permute([labels.index(label) for label in output])
+
+
+class _Plan(NamedTuple):
+    """One batched matrix product that an equation of two operands comes to, and how they are laid out for it."""
+
+    left_order: tuple[int, ...] | None
+    left_sizes: tuple[int, ...]
+    right_order: tuple[int, ...] | None
+    right_sizes: tuple[int, ...]
+    sizes: tuple[int, ...]
+    order: tuple[int, ...] | None
+    plain: bool
+
+    def product(self, left: Tensor, right: Tensor) -> Tensor:
+        """The value of the equation."""
+        if self.left_order is not None:
+            left = left.permute(self.left_order)
+        if self.right_order is not None:
+            right = right.permute(self.right_order)
+        if self.plain:
+            made = left.mm(right)
+            return made if self.order is None else made.t()
+        made = left.reshape(self.left_sizes).bmm(right.reshape(self.right_sizes)).reshape(self.sizes)
+        return made if self.order is None else made.permute(self.order)
+
+
+@functools.lru_cache(512)
+def _plan(text: str, left: tuple[int, ...], right: tuple[int, ...]) -> _Plan | None:
+    """The plan of an equation of two operands of these shapes, as `_contract` would go about it.
+
+    None where there is more to it: repeated letters, ellipses, letters of one operand that are summed over, sizes that
+    broadcast, nothing that is summed over, no `->`; and for what is wrong, which is said elsewhere.
+    """
+    inputs, output = _equation(text)
+    if output is None or len(inputs) != 2 or Ellipsis in [*inputs[0], *inputs[1], *output]:
+        return None
+    (a, b), shapes = inputs, (left, right)
+    every, sizes = [*a, *b], {**dict(zip(a, left)), **dict(zip(b, right))}
+    if any(len(set(labels)) != len(labels) for labels in (a, b, output)) or not set(output) <= set(every):
+        return None
+    if any(len(labels) != len(shape) for labels, shape in zip(inputs, shapes, strict=True)):
+        return None
+    if any(sizes[label] != size for label, size in zip(every, (*left, *right), strict=True)):
+        return None
+    if any(label not in output for label in every if every.count(label) == 1):
+        return None
+    batch = [label for label in a if label in b and label in output]
+    summed = [label for label in a if label in b and label not in output]
+    rows, columns = [label for label in a if label not in b], [label for label in b if label not in a]
+    if not summed:
+        return None
+    many, tall, depth, wide = (math.prod(sizes[label] for label in part) for part in (batch, rows, summed, columns))
+    made = batch + rows + columns
+    return _Plan(
+        _order(a, batch + rows + summed),
+        (many, tall, depth),
+        _order(b, batch + summed + columns),
+        (many, depth, wide),
+        tuple(sizes[label] for label in made),
+        _order(made, output),
+        not batch and len(rows) == len(summed) == len(columns) == 1,
+    )
+
+
+def _order(labels: list[Label], wanted: list[Label]) -> tuple[int, ...] | None:
+    return None if labels == wanted else tuple(labels.index(label) for label in wanted)
 
 
 def _parse(args: tuple[Any, ...]) -> tuple[list[Tensor], list[list[Label]], list[Label] | None]:
