@@ -9,8 +9,8 @@ from typing import Any
 
 from pyburn._core import Generator, Tensor
 from pyburn.autograd import no_grad
-from pyburn.nn.functional._norms import vector_norm
 from pyburn.ops import empty_like, randperm
+from pyburn.ops.matrices.norms import vector_norm
 
 _FIXED_GAINS = {
     "linear": 1.0,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyburn._core import Tensor, _stand_for
-from pyburn.nn.functional._norms import vector_norm
 from pyburn.nn.functional._reduce import reduced, reduction_of
 from pyburn.ops._methods import need_float, need_real, numpy_names
+from pyburn.ops.matrices.norms import vector_norm
 from pyburn.ops.movement import broadcast_tensors
 
 

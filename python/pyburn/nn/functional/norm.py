@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyburn._core import Tensor, _stand_for
-from pyburn.nn.functional._norms import vector_norm
 from pyburn.ops import nn as ops
 from pyburn.ops._methods import need_float, write_out
+from pyburn.ops.matrices.norms import vector_norm
 from pyburn.ops.padding import pad
 
 

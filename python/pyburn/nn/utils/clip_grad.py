@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from pyburn._core import Tensor, float32, float64
+from pyburn._core import Tensor
 from pyburn.autograd import no_grad
-from pyburn.nn.functional._norms import vector_norm
 from pyburn.ops import stack, tensor
+from pyburn.ops.matrices.norms import vector_norm
 
 
 def _listed(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -16,10 +16,8 @@ def _listed(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 
 
 def _norm_of(x: Tensor, norm_type: float) -> Tensor:
-    """The norm of all elements, in one pass where they are of a wide float type."""
-    if x.dtype in (float32, float64) and x.device.type == "cpu" and not x.is_sparse and x.numel() > 0:
-        return x._norm(norm_type, None, False)
-    return vector_norm(x, norm_type)
+    """The norm of all elements; of a sparse tensor, of those that it keeps."""
+    return vector_norm(x.coalesce().values() if x.is_sparse else x, norm_type)
 
 
 def get_total_norm(
