@@ -114,7 +114,7 @@ RETURNS = by_name(
         "None": (
             "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _empty_cache _fused_step _move_storage "
             "_own_generator _pop_saved_hooks _push_saved_hooks _reset_peak_memory _set_aliased _set_function_modes "
-            "_set_history _swap _watch_classes retain_grad "
+            "_set_history _swap _track _watch_classes retain_grad "
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
@@ -142,7 +142,7 @@ RETURNS = by_name(
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",
         "tuple[Tensor, Tensor]": (
-            "_adaptive_max_pool _cholesky _class_losses _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool "
+            "_adaptive_max_pool _cholesky _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool "
             "_median_dim _mode _sort _topk"
         ),
         "tuple[Tensor, Tensor, Tensor]": (

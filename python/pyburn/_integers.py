@@ -18,4 +18,4 @@ def is_integer(value: object) -> TypeIs[int]:
         >>> is_integer(3), is_integer((3,)), is_integer(3.0)
         (True, False, False)
     """
-    return isinstance(value, Integral)
+    return type(value) is int or isinstance(value, Integral)

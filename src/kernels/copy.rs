@@ -6,6 +6,7 @@ use rustfft::num_complex::{Complex32, Complex64};
 use super::cast::{self, truncate, truncate_short};
 use super::complex;
 use super::iterate::rows;
+use super::memory::Memory;
 use crate::dtype::DType;
 use crate::tensor::geometry::Geometry;
 
@@ -29,6 +30,21 @@ pub struct View<'a> {
     pub pointer: *mut u8,
     pub dtype: DType,
     pub geometry: &'a Geometry,
+}
+
+/// Fills `target` with `runs` runs of all sources in turn, each source giving its next bytes.
+///
+/// # Safety
+/// Every source has `runs` times its number of bytes, and the target, which overlaps none of them, as many as all.
+pub unsafe fn join(target: Memory, sources: &[(Memory, usize)], runs: usize) {
+    let mut done = 0;
+    for run in 0..runs {
+        for &(source, bytes) in sources {
+            // SAFETY: the caller vouches for the bytes.
+            unsafe { std::ptr::copy_nonoverlapping(source.at::<u8>(run * bytes), target.at::<u8>(done), bytes) };
+            done += bytes;
+        }
+    }
 }
 
 /// Writes `source` into `target`; both have the same shape, and `target` does not overlap itself.

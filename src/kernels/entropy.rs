@@ -56,6 +56,27 @@ impl<T: Real> Task for Loss<T> {
     }
 }
 
+/// `-scores` at the class of each line times its factor; 0 where the class is `ignored`.
+///
+/// # Safety
+/// The memory holds `lines` of scores, a class for each of them that is inside of its size or `ignored`, as many factors,
+/// and as many places in `losses`.
+pub unsafe fn picked<T: Real>(at: Scores<T>, ignored: i64, losses: *mut T) {
+    let Lines { size, inner, numel } = at.lines;
+    for line in 0..numel / size {
+        // SAFETY: the caller vouches for the memory and for the classes.
+        unsafe {
+            let class = *at.classes.0.add(line);
+            let place = line / inner * size * inner + line % inner;
+            *losses.add(line) = if class == ignored {
+                T::of(0.0)
+            } else {
+                T::of(-1.0) * *at.scores.0.add(place + class as usize * inner) * *at.factors.0.add(line)
+            };
+        }
+    }
+}
+
 /// `-log(softmax(scores))` at the class of each line times its factor; `norms` receives each line's greatest score and the
 /// logarithm of its sum of powers.
 ///

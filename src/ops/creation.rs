@@ -30,14 +30,16 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
     let numel = checked_numel(shape)?;
     crate::check::allocation(numel.saturating_mul(dtype.size()))?;
     if device.is_cpu() {
+        let zero = value.is_zero() && !value.as_f64().is_sign_negative();
+        if zero && !shape.is_empty() {
+            return Tensor::zeroed(shape, dtype);
+        }
         let one = scalar_cpu(value, dtype)?;
         if shape.is_empty() {
             return Ok(one);
         }
         let out = Tensor::zeroed(shape, dtype)?;
-        if !value.is_zero() || value.as_f64().is_sign_negative() {
-            out.write(&one)?;
-        }
+        out.write(&one)?;
         return Ok(out);
     }
     device.check_size(numel, dtype)?;
@@ -261,6 +263,25 @@ fn _full(
     Ok(finish(full(&shape, value, dtype, device)?, requires_grad)?)
 }
 
+/// A tensor of the shape of `input` filled with one value, in row-major order; its dtype and device where none are given.
+#[pyfunction]
+#[pyo3(signature = (input, value, dtype=None, device=None, requires_grad=false))]
+fn _full_like(
+    input: Tensor,
+    value: Scalar,
+    dtype: Option<DTypeArg>,
+    device: Option<DeviceArg>,
+    requires_grad: bool,
+) -> PyResult<Tensor> {
+    let dtype = dtype.map_or_else(|| input.dtype(), |dtype| dtype.0);
+    let shape = input.shape();
+    if shape.iter().product::<usize>() != 1 || !dtype.is_half() {
+        check_fill(value, dtype)?;
+    }
+    let device = if device.is_some() { device_or_default(device)? } else { input.device() };
+    Ok(finish(full(&shape, value, dtype, device)?, requires_grad)?)
+}
+
 /// Raises MemoryError where so many bytes are not to be had.
 #[pyfunction]
 fn _check_allocation(bytes: usize) -> Result<()> {
@@ -317,6 +338,7 @@ fn _empty_strided(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_check_number, module)?)?;
     module.add_function(wrap_pyfunction!(_full, module)?)?;
+    module.add_function(wrap_pyfunction!(_full_like, module)?)?;
     module.add_function(wrap_pyfunction!(_check_allocation, module)?)?;
     module.add_function(wrap_pyfunction!(_preserved_strides, module)?)?;
     module.add_function(wrap_pyfunction!(_empty_strided, module)?)

@@ -3,8 +3,9 @@
 use pyo3::prelude::*;
 
 use super::activation::{lines_along, softmax};
-use super::arithmetic::{mul, sub};
+use super::arithmetic::{div, mul, sub};
 use super::movement;
+use super::reduce::sum;
 use crate::autograd::{Record, grad_enabled, grads};
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -129,24 +130,19 @@ fn recorded(x: &Tensor, classes: &Tensor, factors: &Tensor, grad: &Tensor, dim: 
 
 #[pymethods]
 impl PyTensor {
-    /// `-log_softmax` of these scores along `dim` at the classes, times the classes' weights, and the weights; both are 0
-    /// for the class `ignored`.
-    #[pyo3(signature = (target, dim, weight, ignored))]
+    /// `-log_softmax` of these scores along `dim` at the classes, times the classes' weights, reduced; what has the class
+    /// `ignored` counts for nothing.
+    #[pyo3(signature = (target, dim, weight, ignored, reduction))]
     fn _class_losses(
         &self,
         target: Tensor,
         dim: usize,
         weight: Option<Tensor>,
         ignored: i64,
-    ) -> Result<(Tensor, Tensor)> {
+        reduction: &str,
+    ) -> Result<Tensor> {
         let x = &self.tensor;
-        let mut shape = x.shape();
-        let size = if dim < shape.len() { shape.remove(dim) } else { 0 };
-        let weighs = weight.as_ref().is_none_or(|weight| weight.numel() == size);
-        let fits = matches!(x.dtype(), DType::F32 | DType::F64) && target.dtype() == DType::I64 && weighs;
-        if !fits || target.shape() != shape || x.numel() == 0 {
-            return error::runtime("_class_losses: the shapes or dtypes of the tensors do not fit");
-        }
+        let size = fitting(x, &target, dim, weight.as_ref())?;
         let (classes, factors) = counted(x, &target, weight.as_ref(), ignored, size)?;
         let held = Held::new(x, &classes, &factors, dim)?;
         let (out, norms) = match x.dtype() {
@@ -170,6 +166,80 @@ impl PyTensor {
                 },
             );
         }
-        Ok((out, factors))
+        reduced(out, &factors, reduction)
     }
+
+    /// These log-probabilities along `dim` at the classes, negative and times the classes' weights, reduced; what has the
+    /// class `ignored` counts for nothing.
+    #[pyo3(signature = (target, dim, weight, ignored, reduction))]
+    fn _picked_losses(
+        &self,
+        target: Tensor,
+        dim: usize,
+        weight: Option<Tensor>,
+        ignored: i64,
+        reduction: &str,
+    ) -> Result<Tensor> {
+        let x = &self.tensor;
+        let size = fitting(x, &target, dim, weight.as_ref())?;
+        let (classes, factors) = counted(x, &target, weight.as_ref(), ignored, size)?;
+        let out = picked(x, &target, &factors, ignored, dim)?;
+        if let Some(record) = Record::new("NllLossBackward0", &[x]) {
+            let shape = x.shape();
+            record.save(&classes).save(&factors).finish(&out, move |c| {
+                let (grad, classes, factors) = (c.grad()?, c.saved(0)?, c.saved(1)?);
+                grads([Some(unpicked(&grad, classes, factors, &shape, dim)?)])
+            });
+        }
+        reduced(out, &factors, reduction)
+    }
+}
+
+/// The size of `dim`, where the tensors of a loss fit each other.
+fn fitting(x: &Tensor, target: &Tensor, dim: usize, weight: Option<&Tensor>) -> Result<usize> {
+    let mut shape = x.shape();
+    let size = if dim < shape.len() { shape.remove(dim) } else { 0 };
+    let weighs = weight.is_none_or(|weight| weight.numel() == size);
+    let fits = matches!(x.dtype(), DType::F32 | DType::F64) && target.dtype() == DType::I64 && weighs;
+    if fits && target.shape() == shape && x.numel() > 0 {
+        return Ok(size);
+    }
+    error::runtime("the shapes or dtypes of the tensors of a loss do not fit")
+}
+
+/// All losses, or their sum, or that over how much counted.
+fn reduced(losses: Tensor, factors: &Tensor, reduction: &str) -> Result<Tensor> {
+    match reduction {
+        "none" => Ok(losses),
+        "sum" => sum(&losses, &[], false),
+        _ => div(&sum(&losses, &[], false)?, &sum(factors, &[], false)?),
+    }
+}
+
+/// `-x` at the classes times the factors, and 0 for the class `ignored`, whatever stands there.
+fn picked(x: &Tensor, target: &Tensor, factors: &Tensor, ignored: i64, dim: usize) -> Result<Tensor> {
+    let plain = x.detached();
+    let held = Held::new(&plain, target, factors, dim)?;
+    let (out, to) = Tensor::uninit_with_pointer(&held.classes.geometry.shape, x.dtype())?;
+    // SAFETY: all tensors are contiguous and of the dtype, classes were checked, and the result is fresh.
+    unsafe {
+        match x.dtype() {
+            DType::F64 => entropy::picked(held.scores::<f64>(), ignored, to.cast()),
+            _ => entropy::picked(held.scores::<f32>(), ignored, to.cast()),
+        }
+    }
+    Ok(out)
+}
+
+/// Zeros with `-grad` times the factors at the classes.
+fn unpicked(grad: &Tensor, classes: &Tensor, factors: &Tensor, shape: &[usize], dim: usize) -> Result<Tensor> {
+    let mut places = classes.shape();
+    places.insert(dim, 1);
+    let values = movement::reshape(&super::unary::neg(&mul(grad, factors)?)?, &places)?;
+    super::indexing::scatter(
+        &super::creation::zeros(shape, grad.dtype(), grad.device())?,
+        dim,
+        &movement::reshape(classes, &places)?,
+        &super::operand::Operand::Tensor(values),
+    )
 }

@@ -5,7 +5,7 @@ use burn_dispatch::Dispatch;
 use burn_std::Bytes;
 use pyo3::prelude::*;
 
-use super::operand::Operand;
+use super::operand::{Operand, Scalar};
 use super::pointwise::Arg;
 use super::rows::{self, Rows};
 use super::{creation, movement};
@@ -74,6 +74,25 @@ pub fn masked_fill(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Tensor> 
                 c.when(1, || masked_fill(&grad, &not(mask)?, &zero))?,
             ])
         });
+    }
+    Ok(out)
+}
+
+/// Whether the number need not become a tensor first: what nearly every call fills with.
+fn takes_number(x: &Tensor, value: Scalar) -> bool {
+    let number = value.as_f64();
+    let fits = !number.is_finite() || number.abs() <= x.dtype().max_finite();
+    x.device().is_cpu() && matches!(x.dtype(), DType::F32 | DType::F64) && !value.dtype().is_complex() && fits
+}
+
+fn masked_number(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
+    need_mask("masked_fill", mask)?;
+    let shape = broadcast("masked_fill", &x.shape(), &mask.shape())?;
+    crate::check::allocation(shape.iter().product::<usize>().saturating_mul(x.dtype().size()))?;
+    let out = super::select::select(&mask.detached(), Arg::Scalar(value), Arg::Tensor(&x.detached()))?;
+    let out = out.contiguous_data()?;
+    if let Some(record) = Record::new("MaskedFillBackward0", &[x]) {
+        record.save(mask).finish(&out, |c| grads([Some(masked_number(&c.grad()?, c.saved(0)?, Scalar::Float(0.0))?)]));
     }
     Ok(out)
 }
@@ -180,6 +199,9 @@ impl PyTensor {
     fn masked_fill(&self, mask: Tensor, value: Operand) -> Result<Tensor> {
         let value = match value {
             Operand::Tensor(value) => value,
+            Operand::Scalar(value) if takes_number(&self.tensor, value) => {
+                return masked_number(&self.tensor, &mask, value);
+            }
             Operand::Scalar(value) => creation::number(value, self.tensor.dtype(), self.tensor.device())?,
         };
         masked_fill(&self.tensor, &mask, &value)

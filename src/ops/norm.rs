@@ -3,9 +3,10 @@
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-use super::arithmetic::{add_scalar, mul, sub};
+use super::arithmetic::{add, add_scalar, mul, mul_args, sub};
 use super::operand::Scalar;
-use super::{movement, reduce, unary};
+use super::pointwise::Arg;
+use super::{creation, inplace, movement, reduce, unary};
 use crate::autograd::{Context, Grads, Record, grad_enabled};
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -352,6 +353,15 @@ fn row_plan(
 
 #[pymethods]
 impl PyTensor {
+    /// Moves this running statistic towards a batch's, which is `factor * value`.
+    fn _track(&self, value: Tensor, factor: f64, momentum: f64) -> Result<()> {
+        let scaled = |tensor: &Tensor, by| mul_args(Arg::Tensor(tensor), Arg::Scalar(Scalar::Float(by)));
+        let value = if factor == 1.0 { value } else { scaled(&value, factor)? };
+        let old = scaled(&self.tensor.detached(), 1.0 - momentum)?;
+        let new = scaled(&creation::to_dtype(&value, self.tensor.dtype())?, momentum)?;
+        inplace::copy(&self.tensor, &add(&old, &new)?)
+    }
+
     /// `batch_norm` with its means and variances where the tensors are all contiguous CPU floats of one dtype in the
     /// shapes that it needs, and channels are runs of memory; else None. `given` are the running statistics.
     fn _batch_norm(

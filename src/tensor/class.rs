@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyList, PyTuple, PyType};
 
 use super::Tensor;
 use crate::autograd::python::{PyNode, add_tensor_hook};
@@ -66,6 +66,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for AnyTensor {
 /// Sizes given as separate integers or as one sequence: `x.view(2, 3)`, `x.view((2, 3))`.
 pub fn sizes(op: &str, args: &Bound<'_, PyTuple>) -> PyResult<Vec<isize>> {
     let items: Bound<'_, PyAny> = match args.len() {
+        // The usual sequences first: asking them for an integer makes an exception, which takes longer than all else.
+        1 if args.get_item(0)?.is_instance_of::<PyTuple>() || args.get_item(0)?.is_instance_of::<PyList>() => {
+            args.get_item(0)?
+        }
         1 if args.get_item(0)?.extract::<isize>().is_err() => args.get_item(0)?,
         _ => args.clone().into_any(),
     };

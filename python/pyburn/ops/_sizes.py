@@ -15,6 +15,10 @@ def spread(op: str, name: str, value: Sizes, n: int) -> list[int]:
     Raises:
         RuntimeError: There are more or fewer numbers.
     """
+    if type(value) is int:
+        return [value] * n
+    if type(value) is tuple and len(value) == n and all(type(number) is int for number in value):
+        return list(value)
     if is_integer(value):  # numpy's integers too
         return [int(value)] * n
     numbers = [int(number) for number in value]

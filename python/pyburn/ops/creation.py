@@ -225,12 +225,14 @@ def _like(
 ) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{op}: input must be a Tensor, not {type(input).__name__}")
-    kind, place = dtype or input.dtype, input.device if device is None else device
     preserve = memory_format is None or memory_format is preserve_format
-    if preserve and not input.is_contiguous() and (input.is_cpu or input.is_meta):
+    if preserve and (input.is_contiguous() or not (input.is_cpu or input.is_meta)):
+        return _core._full_like(input, value, dtype, device, requires_grad)
+    if preserve:
+        kind, place = dtype or input.dtype, input.device if device is None else device
         made = _core._empty_strided(list(input.shape), _core._preserved_strides(input), kind, place).fill_(value)
     else:
-        made = _formatted(_core._full(op, (input.shape,), value, kind, place, False), memory_format)
+        made = _formatted(_core._full_like(input, value, dtype, device, False), memory_format)
     return made.requires_grad_() if requires_grad else made
 
 

@@ -53,8 +53,9 @@ def _listed(op: str, tensors: Any) -> list[Tensor]:
     # The usual kinds first: asking for a Sequence takes as long as joining small tensors.
     if type(tensors) not in (list, tuple) and (isinstance(tensors, Tensor) or not isinstance(tensors, Sequence)):
         raise TypeError(f"{op}(): argument 'tensors' must be a tuple or list of Tensors, not {type(tensors).__name__}")
-    for place, tensor in enumerate(tensors):
+    for tensor in tensors:
         if not isinstance(tensor, Tensor):
+            place = next(place for place, each in enumerate(tensors) if each is tensor)
             raise TypeError(f"{op}(): expected Tensor as element {place}, but got {type(tensor).__name__}")
     return list(tensors)
 
@@ -120,18 +121,7 @@ def stack(tensors: Tensors, dim: int = 0, *, out: Tensor | None = None) -> Tenso
                 [3, 4]])
     """
     listed = _listed("stack", tensors)
-    if not listed:
-        raise RuntimeError("stack expects a non-empty TensorList")
-    first = listed[0].shape
-    for place in range(1, len(listed)):
-        if listed[place].shape != first:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
-                f"{list(listed[place].shape)} at entry {place}"
-            )
-    axis = _axis("stack", dim, len(first) + 1)
-    joined = _core._cat([tensor.unsqueeze(axis) for tensor in listed], axis)
-    return write_out(out, _core._stand_for(joined, "StackBackward0", tuple(listed)), *listed)
+    return write_out(out, _core._stack(listed, dim), *listed)
 
 
 def _widened(tensors: tuple[Any, ...], rank: int) -> Any:

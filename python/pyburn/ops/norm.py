@@ -155,8 +155,10 @@ def _at_once(
     running = None if running_mean is None or running_var is None else (running_mean, running_var)
     if running is None and not training:
         return None
-    if training and running is not None and any(list(one.shape) != list(input.shape[1:2]) for one in running):
-        return None
+    if training and running is not None:
+        channels = input.shape[1:2]
+        if running[0].shape != channels or running[1].shape != channels:
+            return None
     found = input._batch_norm(weight, bias, None if training else running, eps)
     if found is None:
         return None
@@ -170,8 +172,8 @@ def _track(
     running_mean: Tensor, running_var: Tensor, mean: Tensor, variance: Tensor, momentum: float, count: int
 ) -> None:
     """Moves the running statistics towards those of a batch with `count` values for each channel."""
-    _update(running_mean, mean, momentum)
-    _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+    running_mean._track(mean, 1.0, momentum)
+    running_var._track(variance, count / max(count - 1, 1), momentum)
 
 
 def _batch_norm(
@@ -198,7 +200,7 @@ def _batch_norm(
 
 def _update(running: Tensor, value: Tensor, momentum: float) -> None:
     """Moves the running statistic towards the batch's."""
-    running.copy_(running.detach() * (1.0 - momentum) + value.to(running.dtype) * momentum)
+    running._track(value, 1.0, momentum)
 
 
 def instance_norm(

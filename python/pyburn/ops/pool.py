@@ -42,7 +42,9 @@ def _max_pool(
     kernel = spread(op, "kernel_size", kernel_size, n)
     steps = kernel if stride is None or _is_empty(stride) else spread(op, "stride", stride, n)
     edges, spacing = spread(op, "padding", padding, n), spread(op, "dilation", dilation, n)
-    if any(step * (size - 1) >= 2**63 for size, step in zip(kernel, spacing, strict=True)):
+    if max(spacing) * (max(kernel) - 1) >= 2**63 and any(
+        step * (size - 1) >= 2**63 for size, step in zip(kernel, spacing, strict=True)
+    ):
         raise RuntimeError(f"{op}: effective kernel size overflows: kernel_size {kernel}, dilation {spacing}")
     values, indices = _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
     name = "SqueezeBackward1" if n == 1 else f"MaxPool{n}DWithIndicesBackward0"

@@ -47,7 +47,7 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if input.dim() == 1 else 1
-    if label_smoothing == 0.0 and _takes_classes(input, target, weight):
+    if label_smoothing == 0.0 and _takes_classes(input, target, weight, how):
         return _class_losses(input, target, weight, ignore_index, how, class_dim)
     log_probs = input.log_softmax(class_dim)
     if target.is_floating_point():
@@ -65,12 +65,14 @@ def cross_entropy(
     return (1 - label_smoothing) * loss + label_smoothing / input.shape[class_dim] * smooth
 
 
-def _takes_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> bool:
+def _takes_classes(input: Tensor, target: Tensor, weight: Tensor | None, how: str) -> bool:
     """Whether the CPU's kernel takes these scores and classes."""
-    if weight is not None and (weight.requires_grad or weight.device.type != "cpu"):
+    if weight is not None and (weight.requires_grad or not weight.is_cpu):
         return False
+    if how not in ("none", "mean", "sum"):
+        raise ValueError(f"{how} is not a valid value for reduction; give 'none', 'mean' or 'sum'.")
     fits = input.dtype in (float32, float64) and target.dtype == int64 and input.dim() > 0 and input.numel() > 0
-    return fits and input.device.type == target.device.type == "cpu"
+    return fits and input.is_cpu and target.is_cpu
 
 
 def _class_losses(
@@ -78,8 +80,7 @@ def _class_losses(
 ) -> Tensor:
     """The losses by one pass over the scores, without the matrix of log-probabilities."""
     _check_shapes(input, target, weight, class_dim)
-    losses, counted = input._class_losses(target, class_dim, weight, ignore_index)
-    loss = losses.sum() / counted.sum() if how == "mean" else reduced(losses, how)
+    loss = input._class_losses(target, class_dim, weight, ignore_index, how)
     return _stand_for(loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (target, weight))
 
 
@@ -146,8 +147,12 @@ def nll_loss(
     target = target.long()
     how = reduction_of(reduction, size_average, reduce)
     class_dim = 0 if input.dim() == 1 else 1
-    _check_classes(input, target, weight, class_dim, ignore_index)
-    loss = _class_loss(input, target, weight, ignore_index, how, class_dim)
+    if _takes_classes(input, target, weight, how):
+        _check_shapes(input, target, weight, class_dim)
+        loss = input._picked_losses(target, class_dim, weight, ignore_index, how)
+    else:
+        _check_classes(input, target, weight, class_dim, ignore_index)
+        loss = _class_loss(input, target, weight, ignore_index, how, class_dim)
     return _stand_for(
         loss, "NllLoss2DBackward0" if input.dim() > 2 else "NllLossBackward0", (input,), (input, target, weight)
     )
@@ -200,10 +205,11 @@ def _mismatch(input: list[int], target: list[int], expected: list[int]) -> str:
 def _check_shapes(input: Tensor, target: Tensor, weight: Tensor | None, class_dim: int) -> None:
     if input.dim() == 0:
         raise ValueError("nll_loss: input has no dimensions but needs one for the classes: (C) or (N, C).")
-    expected = [size for d, size in enumerate(input.shape) if d != class_dim]
-    if list(target.shape) != expected:
-        raise ShapeError(_mismatch(list(input.shape), list(target.shape), expected))
-    classes = input.shape[class_dim]
+    sizes = input.shape
+    if target.shape != sizes[:class_dim] + sizes[class_dim + 1 :]:
+        expected = [size for d, size in enumerate(sizes) if d != class_dim]
+        raise ShapeError(_mismatch(list(sizes), list(target.shape), expected))
+    classes = sizes[class_dim]
     if weight is not None and list(weight.shape) != [classes]:
         raise RuntimeError(
             f"nll_loss: weight tensor should be defined either for all {classes} classes or no classes but got weight "
