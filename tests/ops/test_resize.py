@@ -89,3 +89,43 @@ def test_a_factor_of_one_still_copies():
         for result in results:
             result.add_(1)
         assert x.sum().item() == 16.0
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "antialias", "corners", "factor"])
+@pytest.mark.parametrize(("old", "new"), [((2, 640), (2, 1920)), ((2000, 2), (333, 2)), ((224, 5), (1000, 7))])
+def test_places_in_large_images_are_torchs(mode, old, new):
+    """In float32 the thousandth place is off by its last digit: torch's own digit is wanted."""
+    named = {"antialias": "bilinear", "corners": "bilinear", "factor": "bilinear"}
+    settings = {"mode": named.get(mode, mode), "antialias": mode == "antialias"}
+    settings |= {"align_corners": True} if mode == "corners" else {}
+    if mode == "factor":
+        settings |= {"scale_factor": (new[0] / old[0] + 0.01, new[1] / old[1] + 0.003)}
+    else:
+        settings |= {"size": new}
+    image = torch.randn(1, 1, *old, generator=torch.Generator().manual_seed(1))
+    expected = torch.nn.functional.interpolate(image, **settings)
+    found = pyburn.nn.functional.interpolate(pyburn.from_numpy(image.numpy()), **settings)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=4e-6)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.1, 1.19, 2.1, 0.95])
+@pytest.mark.parametrize(
+    ("mode", "shape"),
+    [
+        ("linear", (1, 1, 5)),
+        ("bilinear", (1, 1, 5, 4)),
+        ("trilinear", (1, 1, 3, 4, 5)),
+        ("bicubic", (1, 1, 5, 4)),
+        ("bilinear aa", (1, 1, 5, 4)),
+        ("bicubic aa", (1, 1, 5, 4)),
+        ("nearest", (1, 1, 5, 4)),
+        ("nearest-exact", (1, 1, 5, 4)),
+    ],
+)
+def test_a_factor_that_changes_no_size(mode, shape, factor):
+    """A dimension that stays as long as it was is copied in most modes, though the factor is not 1."""
+    image = torch.randn(shape, generator=torch.Generator().manual_seed(2))
+    settings = {"scale_factor": factor, "mode": mode.removesuffix(" aa"), "antialias": mode.endswith(" aa")}
+    expected = torch.nn.functional.interpolate(image, **settings)
+    found = pyburn.nn.functional.interpolate(pyburn.from_numpy(image.numpy()), **settings)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=2e-6)

@@ -19,6 +19,7 @@ from pyburn.ops.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_a
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 Taps = list[tuple[int, float]]
+Round = Callable[[float], float]
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 NEAREST = ("nearest", "nearest-exact")
 # Dimensions up to this size keep their weights for the next call.
@@ -73,7 +74,8 @@ def interpolate(
     for dim in range(n):
         old, new, factor = input.shape[dim + 2], sizes[dim], factors[dim]
         make = _rows if max(old, new) <= REMEMBERED else _rows.__wrapped__
-        steps.append((dim + 2, make(old, new, factor, mode, bool(align_corners), antialias, whole)))
+        wide = whole or input.dtype.itemsize > 4
+        steps.append((dim + 2, make(old, new, factor, mode, bool(align_corners), antialias, whole, wide)))
     name = f"Upsample{_NODES[mode]}{n}D{'Aa' if antialias else ''}Backward0"
     return _core._stand_for(laid_as(_weighted(input, steps), input), name, (input,))
 
@@ -146,14 +148,21 @@ def _check_mode(input: Tensor, n: int, mode: str, align_corners: bool | None, an
 
 @lru_cache(maxsize=64)
 def _rows(
-    old: int, new: int, factor: float | None, mode: str, align_corners: bool, antialias: bool, whole: bool
+    old: int, new: int, factor: float | None, mode: str, align_corners: bool, antialias: bool, whole: bool, wide: bool
 ) -> bytes:
     """What each output of a dimension is summed up from; the same sizes come again and again."""
-    if antialias:
-        rows = _antialias_rows(old, new, factor, align_corners, cubic=mode == "bicubic")
+    # torch computes places in the dtype of the pixels, float32 at least: in the thousandth pixel that shows.
+    cut: Round = float if wide else _single
+    scale = cut(_scale(old, new, factor, align_corners))
+    if old == new and (antialias or mode != "bicubic"):
+        # Whatever the factor says, such as 1.1: torch leaves a dimension alone that stays as long as it was.
+        rows: list[Taps] = [[(at, 1.0)] for at in range(new)]
+    elif antialias:
+        rows = _antialias_rows(old, new, scale, mode == "bicubic", cut)
     else:
-        make = _cubic_rows if mode == "bicubic" else _linear_rows
-        rows = make(old, new, _positions(old, new, factor, align_corners))
+        cubic = mode == "bicubic"
+        make = _cubic_rows if cubic else _linear_rows
+        rows = make(old, new, _positions(new, scale, align_corners, cubic, cut))
     return _packed(_whole(rows) if whole else rows)
 
 
@@ -216,6 +225,8 @@ def _nearest(input: Tensor, sizes: list[int], factors: list[float | None], exact
 @lru_cache(maxsize=64)
 def _places(old: int, new: int, factor: float | None, exact: bool) -> tuple[int, ...]:
     """The input that each output is nearest to."""
+    if not exact and new in (old, 2 * old):
+        return tuple(at * old // new for at in range(new))  # as torch has it, whatever the factor says
     scale = _single(1.0 / factor) if factor is not None else _single(old / new)
     shift = 0.5 if exact else 0.0
     return tuple(min(math.floor(_single((at + shift) * scale)), old - 1) for at in range(new))
@@ -226,13 +237,20 @@ def _picked(places: tuple[int, ...]) -> bytes:
     return _packed([[(place, 1.0)] for place in places])
 
 
-def _positions(old: int, new: int, factor: float | None, align_corners: bool) -> list[float]:
+def _scale(old: int, new: int, factor: float | None, align_corners: bool) -> float:
+    """How far two neighbours of the output lie apart in the input."""
+    if align_corners:
+        return (old - 1) / (new - 1) if new > 1 else 0.0
+    return 1.0 / factor if factor is not None else old / new
+
+
+def _positions(new: int, scale: float, align_corners: bool, cubic: bool, cut: Round) -> list[float]:
     """Where each output lies between the inputs."""
     if align_corners:
-        scale = (old - 1) / (new - 1) if new > 1 else 0.0
-        return [at * scale for at in range(new)]
-    scale = 1.0 / factor if factor is not None else old / new
-    return [(at + 0.5) * scale - 0.5 for at in range(new)]
+        return [cut(at * scale) for at in range(new)]
+    # torch rounds the product for linear weights; for cubic ones it is fused with the difference.
+    product: Round = float if cubic else cut
+    return [cut(product((at + 0.5) * scale) - 0.5) for at in range(new)]
 
 
 def _linear_rows(old: int, new: int, positions: list[float]) -> list[Taps]:
@@ -268,17 +286,13 @@ def _triangle(x: float) -> float:
     return max(0.0, 1.0 - abs(x))
 
 
-def _antialias_rows(old: int, new: int, factor: float | None, align_corners: bool, cubic: bool) -> list[Taps]:
+def _antialias_rows(old: int, new: int, scale: float, cubic: bool, cut: Round) -> list[Taps]:
     """Filters as wide as the pixels that fall together."""
-    if align_corners:
-        scale = (old - 1) / (new - 1) if new > 1 else 0.0
-    else:
-        scale = 1.0 / factor if factor is not None else old / new
     kernel: Callable[[float], float] = (lambda x: _cubic(x, -0.5)) if cubic else _triangle
     support = (2.0 if cubic else 1.0) * max(scale, 1.0)
     rows: list[Taps] = []
     for at in range(new):
-        centre = scale * (at + 0.5)
+        centre = cut(scale * (at + 0.5))
         first = max(int(centre - support + 0.5), 0)
         last = min(int(centre + support + 0.5), old)
         weights = [kernel((place - centre + 0.5) / max(scale, 1.0)) for place in range(first, last)]
