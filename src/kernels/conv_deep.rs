@@ -105,12 +105,8 @@ impl Deep<'_> {
     /// Where the window of a place begins.
     #[inline(always)]
     fn at(&self, place: usize) -> *const f32 {
-        let (sheet, each) = (&self.pass.sheet, self.pass.places());
-        let [_, height, width] = sheet.outputs;
-        let (unit, place) = (place / each, place % each);
-        let (line, w) = (place / width, place % width);
-        let column = (line / height * sheet.rows + line % height) * sheet.pitch + w;
-        self.sheets.wrapping_add(unit * self.step + column)
+        let each = self.pass.places();
+        self.sheets.wrapping_add(place / each * self.step + self.pass.column_of(place % each))
     }
 
     /// Turns the weights of the rows: for each depth one row of the panel.

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::conv::Problem;
 use super::conv_deep::{Deep, PANEL};
+use super::conv_few::{self, Panel};
 use super::conv_tile::{self, LARGEST, Start, WIDEST, Walk};
 use super::iterate::spread_over;
 use super::sheet::{self, Axis, Sheet};
@@ -17,6 +18,10 @@ const NEAR: usize = 1 << 16;
 
 /// Floats of weights that do not stay in the cache from one sample to the next.
 const HEAVY: usize = 1 << 19;
+
+/// Results of a filter that are few, and floats of weights to go through for them that are many.
+const FEW: usize = 128;
+const LARGE: usize = 1 << 15;
 
 /// Floats of sheets that are laid out at once where threads share them.
 pub const ROUND: usize = 1 << 22;
@@ -199,7 +204,12 @@ impl Block<'_> {
             let mut column = self.columns.start;
             while column < self.columns.end {
                 // SAFETY: the caller's.
-                column += unsafe { self.panel::<S>(tile, rows.clone(), column) };
+                column += unsafe {
+                    match self.columns.end - column {
+                        1 if self.pass.has_whole_rows() => self.last::<S>(rows.clone(), column),
+                        _ => self.panel::<S>(tile, rows.clone(), column),
+                    }
+                };
             }
         }
         if let Some(line) = self.line {
@@ -257,6 +267,43 @@ impl Block<'_> {
             row += height;
         }
         count
+    }
+
+    /// Computes one column that is left, for which a tile would be as much work as for a vector of them: the sums of
+    /// eight rows side by side.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `S`, the block's pointers are right, and the pass has whole rows.
+    #[inline(always)]
+    unsafe fn last<S: Simd>(&self, rows: Range<usize>, column: usize) -> usize {
+        let (pass, depth, step) = (self.pass, self.pass.depth(), self.pass.sheet.channel());
+        // SAFETY: the caller's; rows of the weight have as many elements as there are channels.
+        unsafe {
+            let x: Vec<f32> = (0..depth).map(|channel| *self.sheets.add(channel * step + column)).collect();
+            let whole = depth / S::LANES * S::LANES;
+            let part = S::part(depth - whole);
+            for first in rows.clone().step_by(8) {
+                let count = (rows.end - first).min(8);
+                let weight = pass.weight[self.group * pass.group_step + first * pass.row_step..].as_ptr();
+                let a: [*const f32; 8] = std::array::from_fn(|r| weight.wrapping_add(r.min(count - 1) * pass.row_step));
+                let mut sums = [S::splat(0.0); 8];
+                for at in (0..whole).step_by(S::LANES) {
+                    let x = S::load(x.as_ptr().add(at));
+                    for r in 0..8 {
+                        sums[r] = S::fma(S::load(a[r].add(at)), x, sums[r]);
+                    }
+                }
+                let x = S::load_part(x.as_ptr().add(whole), part);
+                for r in 0..8 {
+                    sums[r] = S::fma(S::load_part(a[r].add(whole), part), x, sums[r]);
+                }
+                for (row, sum) in (first..first + count).zip(sums) {
+                    let start = pass.bias.map_or(0.0, |bias| bias[self.group * pass.rows + row]);
+                    *self.out.add(row * pass.plane() + column) = start + S::sum(sum);
+                }
+            }
+        }
+        1
     }
 
     /// Copies the results among the columns of a tile to where they belong.
@@ -330,6 +377,14 @@ impl Pass<'_> {
         line * sizes[2] + w * step[2] + first[2]
     }
 
+    /// Where the window of a place begins on its sheet.
+    #[inline(always)]
+    pub fn column_of(&self, place: usize) -> usize {
+        let [_, height, width] = self.sheet.outputs;
+        let (line, w) = (place / width, place % width);
+        (line / height * self.sheet.rows + line % height) * self.sheet.pitch + w
+    }
+
     /// Rows whose weights stay near.
     fn near(&self) -> usize {
         (NEAR / self.depth().max(1)).max(8) / 8 * 8
@@ -343,6 +398,11 @@ impl Pass<'_> {
     fn is_plain(&self) -> bool {
         let (sheet, target) = (&self.sheet, &self.target);
         target.step == [1; 3] && sheet.outputs == target.sizes && [sheet.rows, sheet.pitch] == target.sizes[1..]
+    }
+
+    /// Whether a sum goes through a row of the weight from end to end, and its result stands where its column is.
+    fn has_whole_rows(&self) -> bool {
+        self.channel_step == 1 && self.sheet.taps.len() == 1 && self.depth() >= 64 && self.is_plain()
     }
 
     /// Gives each channel its own steps through the weight and the sheets, or, where windows are small, lists all of them;
@@ -369,6 +429,9 @@ impl Pass<'_> {
         let direct = self.sheet.is_source();
         let (all_rows, all_columns) = (0..self.rows, 0..self.sheet.columns);
         let (threads, work) = (rayon::current_num_threads(), self.rows * self.depth() * self.sheet.columns);
+        if self.is_few(units) {
+            return conv_few::run(&[Panel::new(self, x, units)], self.rows, out);
+        }
         if self.is_deep(units) {
             return self.run_deep(x, units, out);
         }
@@ -425,13 +488,19 @@ impl Pass<'_> {
         several && 5 * self.places() < 4 * used && used <= 128
     }
 
+    /// Whether all results of a filter fill a few vectors, and large weights are read for them.
+    fn is_few(&self, units: usize) -> bool {
+        let (wide, count) = (self.sheet.columns.next_multiple_of(16) * units, units * self.places());
+        let few = self.groups == 1 && (1..=FEW).contains(&count) && self.rows * self.depth() >= LARGE;
+        few && 4 * count.next_multiple_of(16) <= 3 * wide
+    }
+
     fn run_deep(&self, x: &[f32], units: usize, out: Shared) {
         let direct = self.sheet.is_source();
         let step = if direct { self.image() } else { self.sources * self.sheet.channel() };
         let round = (ROUND / step).clamp(1, units);
         let mut memory = vec![0.0; if direct { 0 } else { round * step }];
         let shared = Shared::of(&mut memory);
-        let panels = split(self.rows, PANEL);
         for first in (0..units).step_by(round) {
             let count = round.min(units - first);
             let x = &x[first * self.image()..][..count * self.image()];
@@ -440,11 +509,10 @@ impl Pass<'_> {
             }
             let images = Shared::of_read(x);
             let places = count * self.places();
-            let wanted = (4 * rayon::current_num_threads()).div_ceil(panels.len()).min(places / 64).max(1);
-            let parts = split(places, places.div_ceil(wanted).next_multiple_of(8));
+            let parts = deep_parts(self.rows, places, rayon::current_num_threads());
             let out = out.at_offset(first * self.plane() * self.rows);
-            spread_over(panels.len() * parts.len(), 1, &|index| {
-                let (rows, places) = (panels[index / parts.len()].clone(), parts[index % parts.len()].clone());
+            spread_over(parts.len(), 1, &|index| {
+                let (rows, places) = parts[index].clone();
                 let sheets = if direct { images.at(0) } else { shared.at(0) };
                 with_scratch(self.depth() * PANEL, |panel| {
                     widest::run(Deep { pass: self, sheets, step, rows, places, out, panel });
@@ -456,12 +524,34 @@ impl Pass<'_> {
     /// Parts of one unit's rows and columns that several threads share.
     fn parts(&self, work: usize, threads: usize) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let wanted = (work / TASK).clamp(1, 8 * threads);
-        let rows = self.near().min(self.rows.div_ceil(wanted.min(4)).next_multiple_of(8));
+        let most = if self.sheet.columns < 2 * 48 { wanted } else { wanted.min(4) };
+        let rows = self.near().min(self.rows.div_ceil(most).next_multiple_of(8));
         let row_parts = split(self.rows, rows);
+        if self.sheet.columns < 2 * 48 {
+            return (row_parts, split(self.sheet.columns, self.sheet.columns));
+        }
         let columns = self.sheet.columns.div_ceil(wanted.div_ceil(row_parts.len())).next_multiple_of(48);
         let column_parts = split(self.sheet.columns, columns);
         (row_parts, column_parts)
     }
+}
+
+/// Rows and places for tasks of equal work, thread after thread: whole panels, as many for each, and a part of the places
+/// of those that are left. Results do not depend on it.
+fn deep_parts(rows: usize, places: usize, threads: usize) -> Vec<(Range<usize>, Range<usize>)> {
+    let panels = split(rows, PANEL);
+    let whole = rows / PANEL / threads * threads;
+    let step = places.div_ceil(threads).next_multiple_of(8).max(64);
+    let shares = split(places, step);
+    let mut parts = Vec::new();
+    for thread in 0..threads.max(shares.len()) {
+        let own = (thread * whole / threads).min(whole)..((thread + 1) * whole / threads).min(whole);
+        parts.extend(panels[own].iter().map(|rows| (rows.clone(), 0..places)));
+        if let Some(share) = shares.get(thread) {
+            parts.extend(panels[whole..].iter().map(|rows| (rows.clone(), share.clone())));
+        }
+    }
+    parts
 }
 
 /// Lays out the images of several units of `sources` channels, each unit `step` floats after the last.
@@ -552,6 +642,12 @@ pub fn input_gradient(p: &Problem, grad: &[f32], weight: &[f32], x: &mut [f32]) 
     }
     if missed {
         x.fill(0.0);
+    }
+    let units = grad.len() / (p.groups * p.filters * p.output.iter().product::<usize>()).max(1);
+    if passes.iter().all(|pass| pass.is_few(units)) {
+        let panels: Vec<Panel> = passes.iter().map(|pass| Panel::new(pass, grad, units)).collect();
+        conv_few::run(&panels, p.channels, Shared::of(x));
+        return true;
     }
     for pass in passes {
         pass.run(grad, x);

@@ -9,6 +9,7 @@ pub mod cast;
 pub mod complex;
 pub mod conv;
 pub mod conv_deep;
+pub mod conv_few;
 pub mod conv_tile;
 pub mod conv_weight;
 pub mod convolve;
@@ -66,6 +67,8 @@ pub mod vector;
 mod wide;
 #[cfg(target_arch = "x86_64")]
 mod wide_casts;
+#[cfg(target_arch = "x86_64")]
+mod wide_grid;
 #[cfg(target_arch = "x86_64")]
 mod wide_rows;
 pub mod widest;

@@ -19,7 +19,7 @@ use super::widest::{self, Work};
 const MANY: usize = 48;
 
 /// Tiles below which the windows are turned for too little.
-const TILES: usize = 256;
+const TILES: usize = 128;
 
 /// Windows above which 16 numbers for each of them are too much to go through.
 const WINDOWS: usize = 1 << 17;

@@ -36,6 +36,10 @@ SIZES = [
     ((48, 56, 1), 2, (28, 30), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((50, 49, 1), 3, (17, 19), (3, 3), (1, 1), (0, 2), (1, 1)),
     ((96, 100, 1), 3, (7, 7), (1, 1), (1, 1), (0, 0), (1, 1)),
+    ((96, 104, 1), 8, (2, 2), (3, 3), (1, 1), (1, 1), (1, 1)),
+    ((200, 190, 1), 5, (5, 5), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((130, 70, 1), 2, (2, 2, 3), (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1)),
+    ((65, 83, 1), 1, (7, 7), (1, 1), (1, 1), (0, 0), (1, 1)),
 ]
 
 
@@ -89,7 +93,9 @@ def test_narrow_vectors(width):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[9], SIZES[12], SIZES[15], SIZES[20], SIZES[22]])
+@pytest.mark.parametrize(
+    "sizes", [SIZES[0], SIZES[2], SIZES[9], SIZES[12], SIZES[15], SIZES[20], SIZES[22], *SIZES[-4:]]
+)
 def test_any_number_of_threads(sizes):
     arrays, options = operands(sizes)
     threads = pyburn.get_num_threads()
@@ -104,7 +110,7 @@ def test_any_number_of_threads(sizes):
         assert all(np.array_equal(first, other) for first, other in zip(results[0], others, strict=True))
 
 
-@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], SIZES[20]])
+@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], SIZES[20], SIZES[-3], SIZES[-1]])
 def test_special_numbers_stay_where_they_are(sizes):
     (x, w, _, g), options = operands(sizes)
     places = {(-1, 0, 3, 4): np.nan, (0, -1, 4, 4): np.inf}
