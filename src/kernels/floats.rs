@@ -5,6 +5,7 @@
 
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
+use super::norm::Out;
 use super::reduce::{Cascade, Loop, Plan, steps};
 use super::reducers::Fold;
 use super::vector::{Task, dispatch};
@@ -169,42 +170,87 @@ impl Work<'_> {
         let (blocks, units) = (inner.size.div_ceil(COLUMNS), self.reduced.size.div_ceil(ROWS));
         let tasks = self.plan.outputs / inner.size * blocks;
         let width = |task: usize| COLUMNS.min(inner.size - task % blocks * COLUMNS);
-        let unit = |task: usize, unit: usize| {
+        let add = |task: usize, unit: usize, sums: &mut [f32]| {
             let start = self.plan.offset + steps(outer, task / blocks).0 + task % blocks * COLUMNS;
-            let (first, mut sums) = (unit * ROWS, [R::EMPTY; COLUMNS]);
+            let first = unit * ROWS;
             let (from, step) = (self.input.at(start + first * self.reduced.from), self.reduced.from);
-            let (rows, places) = (ROWS.min(self.reduced.size - first), &mut sums[..width(task)]);
+            let rows = ROWS.min(self.reduced.size - first);
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the rows lie inside the geometry, and the processor has AVX-512.
-            if is_wide::<f32>() && unsafe { R::wide_columns(from, step, rows, places) } {
-                return sums;
+            if is_wide::<f32>() && unsafe { R::wide_columns(from, step, rows, sums) } {
+                return;
             }
-            dispatch(Columns::<R> { from, step, rows, sums: places, rule: std::marker::PhantomData });
-            sums
+            dispatch(Columns::<R> { from, step, rows, sums, rule: std::marker::PhantomData });
         };
-        let finish = |task: usize, sums: &mut dyn Iterator<Item = [f32; COLUMNS]>| {
-            let merge = |left: [f32; COLUMNS], right: [f32; COLUMNS]| {
-                std::array::from_fn(|column| R::join(left[column], right[column]))
-            };
-            let mut cascade = Cascade::new();
-            sums.for_each(|sums| cascade.push(sums, merge));
-            let totals = cascade.finish([R::EMPTY; COLUMNS], merge);
+        let finish = |task: usize, unit: &dyn Fn(usize, &mut [f32])| {
+            let mut tree = Tree::<R>::new(width(task));
+            (0..units).for_each(|index| tree.push(|sums| unit(index, sums)));
             let to = steps(outer, task / blocks).1 + task % blocks * COLUMNS * inner.to;
-            for (column, &total) in totals.iter().enumerate().take(width(task)) {
+            for (column, &total) in tree.finish().iter().enumerate() {
                 self.put(to + column * inner.to, total);
             }
         };
+        let whole = |task: usize| finish(task, &|index, sums| add(task, index, sums));
         if !self.is_parallel() {
-            (0..tasks).for_each(|task| finish(task, &mut (0..units).map(|index| unit(task, index))));
+            (0..tasks).for_each(whole);
         } else if tasks >= 16 || units == 1 {
-            let least = (TASK / (self.plan.count * COLUMNS)).max(1);
-            spread_over(tasks, least, &|task| finish(task, &mut (0..units).map(|index| unit(task, index))));
+            spread_over(tasks, (TASK / (self.plan.count * COLUMNS)).max(1), &whole);
         } else {
-            let found = gathered(tasks * units, 1, [R::EMPTY; COLUMNS], |index| unit(index / units, index % units));
-            for (task, sums) in found.chunks_exact(units).enumerate() {
-                finish(task, &mut sums.iter().copied());
+            let mut found = vec![R::EMPTY; tasks * units * COLUMNS];
+            let places = Out(found.as_mut_ptr());
+            spread_over(tasks * units, 1, &|index| {
+                // SAFETY: each unit has a place of its own.
+                let sums = unsafe { places.part(index * COLUMNS, width(index / units)) };
+                add(index / units, index % units, sums);
+            });
+            for (task, found) in found.chunks_exact(units * COLUMNS).enumerate() {
+                finish(task, &|index, sums| sums.copy_from_slice(&found[index * COLUMNS..][..sums.len()]));
             }
         }
+    }
+}
+
+/// Totals of columns, added pairwise in the order of arrival as a balanced tree would: what `Cascade` does, without
+/// moving them about.
+struct Tree<R> {
+    width: usize,
+    /// Rows of totals that wait for their neighbour.
+    rows: Vec<f32>,
+    count: u64,
+    rule: std::marker::PhantomData<R>,
+}
+
+impl<R: Rule> Tree<R> {
+    fn new(width: usize) -> Self {
+        Self { width, rows: Vec::new(), count: 0, rule: std::marker::PhantomData }
+    }
+
+    fn push(&mut self, fill: impl FnOnce(&mut [f32])) {
+        let last = self.rows.len();
+        self.rows.resize(last + self.width, R::EMPTY);
+        fill(&mut self.rows[last..]);
+        (0..self.count.trailing_ones()).for_each(|_| self.join());
+        self.count += 1;
+    }
+
+    /// Joins the last two rows.
+    fn join(&mut self) {
+        let last = self.rows.len() - self.width;
+        let (rest, right) = self.rows.split_at_mut(last);
+        for (left, &right) in rest[last - self.width..].iter_mut().zip(&*right) {
+            *left = R::join(*left, right);
+        }
+        self.rows.truncate(last);
+    }
+
+    fn finish(&mut self) -> &[f32] {
+        if self.rows.is_empty() {
+            self.rows.resize(self.width, R::EMPTY);
+        }
+        while self.rows.len() > self.width {
+            self.join();
+        }
+        &self.rows
     }
 }
 

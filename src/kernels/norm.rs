@@ -28,7 +28,7 @@ impl<T> Out<T> {
     /// # Safety
     /// The part lies inside the memory, and no other task uses it.
     #[allow(clippy::mut_from_ref)]
-    unsafe fn part(&self, start: usize, length: usize) -> &mut [T] {
+    pub unsafe fn part(&self, start: usize, length: usize) -> &mut [T] {
         // SAFETY: the caller's.
         unsafe { std::slice::from_raw_parts_mut(self.0.add(start), length) }
     }

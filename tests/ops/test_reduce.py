@@ -208,7 +208,7 @@ def test_logsumexp_far_out() -> None:
     check_op(lambda lib, x: x.logsumexp(0), np.arange(3), grad=False)
 
 
-@pytest.mark.parametrize("shape", [(1000003,), (517, 1031), (3, 70001), (70001, 3), (33, 65, 129)])
+@pytest.mark.parametrize("shape", [(1000003,), (517, 1031), (1000, 97), (3, 70001), (70001, 3), (33, 65, 129)])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 def test_large_sums_are_exact_enough_and_repeatable(shape: tuple[int, ...], dtype: str) -> None:
     values = np.random.default_rng(1).standard_normal(shape).astype(dtype)
@@ -230,6 +230,8 @@ import pyburn
 pyburn.set_num_threads(int(sys.argv[1]))
 x = (pyburn.arange(600000, dtype=pyburn.float32) * 0.37).sin().reshape(200, 3000)
 results = [x.sum(), x.sum(0), x.sum(1), x.t().sum(0), x.mean(), x.var(1), x.prod(0), x.half().sum(0)]
+y = x.reshape(1500, 400)
+results += [y.sum(0), y.mean(0), y.amax(0), y.t().sum(1)]
 print([result._bytes().hex() for result in results])
 """
 
@@ -238,6 +240,16 @@ def test_sums_do_not_depend_on_the_number_of_threads() -> None:
     run = [sys.executable, "-c", SUMS]
     texts = [subprocess.run([*run, str(n)], check=True, capture_output=True, text=True).stdout for n in (1, 2, 5)]
     assert len(texts[0]) > 1000 and texts[0] == texts[1] == texts[2]
+
+
+@pytest.mark.parametrize(("rows", "width"), [(0, 40), (1, 16), (128, 16), (129, 17), (700, 1025), (1000, 100)])
+def test_columns_of_any_number_of_rows(rows: int, width: int) -> None:
+    values = np.random.default_rng(3).integers(-50, 50, (rows, width)).astype("float32")
+    if rows > 100:
+        values[100, 3], values[77, 5], values[99, -1] = NAN, INF, -INF
+    check_op(lambda lib, x: [x.sum(0), x[:, 1:].sum(0)], values, grad=False)
+    if rows:
+        check_op(lambda lib, x: [x.mean(0), x.amax(0), x[:, 1:].amin(0)], values, grad=False)
 
 
 @pytest.mark.parametrize("shape", [(200003,), (401, 503), (3, 70001), (70001, 3), (17, 65, 129)])
