@@ -4,16 +4,20 @@ use rustfft::num_traits::{AsPrimitive, Float};
 
 use super::iterate::spread_over;
 use super::vector::{self, Task};
+#[cfg(target_arch = "x86_64")]
+use super::wide_grid;
 
 /// An element that is read.
-pub trait Real: Float + AsPrimitive<u32> + Send + Sync {}
+pub trait Real: Float + AsPrimitive<u32> + Send + Sync + 'static {}
 
-impl<T: Float + AsPrimitive<u32> + Send + Sync> Real for T {}
+impl<T: Float + AsPrimitive<u32> + Send + Sync + 'static> Real for T {}
 
 /// Places that are worked on together.
 const BLOCK: usize = 32;
 /// Places that torch works on together.
 const VECTOR: usize = 8;
+/// Places of an image that one task reads at.
+const TASK: usize = 1024;
 /// Channels whose gradients one task adds up.
 const CHANNELS: usize = 4;
 
@@ -354,6 +358,11 @@ struct Shared<T>(*mut T);
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
+    #[cfg(target_arch = "x86_64")]
+    fn at(&self, index: usize) -> *mut T {
+        self.0.wrapping_add(index)
+    }
+
     /// # Safety
     /// The elements are there, and no other task uses them.
     #[allow(clippy::mut_from_ref)]
@@ -489,7 +498,17 @@ impl<T: Real> Step<T> for ByGrid<'_, T> {
 /// `input` `[N, C, plane]` read at `grid` `[N, places, dims]`, x first: `out` `[N, C, places]`.
 pub fn read<T: Real>(reading: &Reading, input: &[T], grid: &[T], out: &mut [T]) {
     let out = Shared(out.as_mut_ptr());
-    walk(reading, grid, &Read { reading, input, out }, reading.channels.max(1), 1024);
+    #[cfg(target_arch = "x86_64")]
+    if vector::is_wide::<T>() && wide_grid::suits(reading) {
+        let parts = reading.places.div_ceil(TASK);
+        return spread_over(reading.batch * parts, 1, &|task| {
+            let (n, first) = (task / parts, task % parts * TASK);
+            let from = (input.as_ptr().cast(), grid.as_ptr().cast(), out.at(0).cast());
+            // SAFETY: `T` is float32, the processor has AVX-512, and tasks write to places of their own.
+            unsafe { wide_grid::read(reading, from, n, first..reading.places.min(first + TASK)) };
+        });
+    }
+    walk(reading, grid, &Read { reading, input, out }, reading.channels.max(1), TASK);
 }
 
 /// The gradient by the input, added to zeros in `out`.
@@ -501,5 +520,5 @@ pub fn by_input<T: Real>(reading: &Reading, grad: &[T], grid: &[T], out: &mut [T
 /// The gradient by the grid.
 pub fn by_grid<T: Real>(reading: &Reading, input: &[T], grad: &[T], grid: &[T], out: &mut [T]) {
     let out = Shared(out.as_mut_ptr());
-    walk(reading, grid, &ByGrid { reading, input, grad, out }, reading.channels.max(1), 1024);
+    walk(reading, grid, &ByGrid { reading, input, grad, out }, reading.channels.max(1), TASK);
 }

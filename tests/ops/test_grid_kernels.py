@@ -12,6 +12,7 @@ import torch
 from pyburn.autograd import gradcheck, gradgradcheck
 
 from tests.oracle import check_op
+from tests.widths import WIDTHS, check_width
 
 MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
@@ -105,6 +106,26 @@ def test_the_gradient_of_places_without_channels_is_zero() -> None:
     grid = pyburn.zeros(1, 2, 2, 2, requires_grad=True)
     sample(pyburn, pyburn.zeros(1, 0, 3, 3), grid, "bilinear", "zeros", False).sum().backward()
     assert grid.grad.tolist() == pyburn.zeros(1, 2, 2, 2).tolist()
+
+
+READ = """
+import pyburn
+results = []
+for count, (height, width) in ((1, (2, 3)), (17, (1, 2)), (1025, (9, 5)), (33, (4, 1))):
+    x = (pyburn.arange(6 * height * width) * 0.7).sin().reshape(2, 3, height, width)
+    x[0, 0, 0, 0], x[1, 2, -1, -1] = float("nan"), float("inf")
+    grid = (pyburn.arange(4 * count) * 1.3).sin().reshape(2, 1, count, 2) * 1.4
+    grid[0, 0, 0, 0], grid[1, 0, -1, 1] = float("nan"), float("inf")
+    for padding in ("zeros", "border"):
+        for corners in (False, True):
+            results += pyburn.nn.functional.grid_sample(x, grid, "bilinear", padding, corners).flatten().tolist()
+print(results)
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_narrow_vectors(width: str) -> None:
+    check_width(READ, width, 2e-6, 2e-6)
 
 
 @pytest.mark.skipif(not torch.backends.cpu.get_cpu_capability().startswith("AVX"), reason="torch fuses nothing there")
