@@ -118,10 +118,10 @@ RETURNS = by_name(
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
-        "_bool": "__bool__ __contains__ _alike _takes_over allclose can_cast equal is_inference",
+        "_bool": "__bool__ __contains__ _alike _each_alike _takes_over allclose can_cast equal is_inference",
         "_bytes": "_bytes",
         "Generator | None": "_thread_generator",
-        "Tensor | None": "_layer_norm _rms_norm",
+        "Tensor | None": "_group_norm _layer_norm _rms_norm",
         "tuple[Tensor | None, Tensor | None]": "_grid_sample_backward",
         "dict[str, _int]": "_memory_stats",
         "tuple[Tensor, Tensor, Tensor] | None": "_batch_norm",

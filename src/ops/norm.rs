@@ -339,14 +339,13 @@ fn row_plan(
         normalized_shape.into_iter().map(|size| usize::try_from(size).ok()).collect::<Option<_>>()?;
     let tail = shape.len().checked_sub(normalized_shape.len()).and_then(|lead| shape.get(lead..));
     let size: usize = normalized_shape.iter().product();
-    let plain = |tensor: &Tensor| tensor.device().is_cpu() && tensor.is_contiguous();
     let fits = matches!(x.dtype(), DType::F32 | DType::F64)
-        && plain(x)
+        && is_plain(x)
         && x.numel() > 0
         && !normalized_shape.is_empty()
         && tail == Some(normalized_shape.as_slice())
         && parameters.into_iter().flatten().all(|tensor| {
-            plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == normalized_shape.as_slice()
+            is_plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == normalized_shape.as_slice()
         });
     fits.then(|| Plan { over, sizes: [x.numel() / size, 1, 1, size], epsilon, fixed: false })
 }
@@ -372,27 +371,60 @@ impl PyTensor {
         eps: f64,
     ) -> Result<Option<(Tensor, Tensor, Tensor)>> {
         let x = &self.tensor;
-        let shape = x.shape();
-        let [samples, channels, places @ ..] = shape.as_slice() else { return Ok(None) };
-        let size: usize = places.iter().product();
-        let plain = |tensor: &Tensor| tensor.device().is_cpu() && tensor.is_contiguous();
-        let alike = |tensor: &Tensor| {
-            plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == [*channels].as_slice()
+        let Some([samples, channels, size]) = channel_runs(x, [weight.as_ref(), bias.as_ref()]) else {
+            return Ok(None);
         };
-        let fits = matches!(x.dtype(), DType::F32 | DType::F64)
-            && plain(x)
-            && x.numel() > 0
-            && size >= 8
-            && [&weight, &bias].into_iter().flatten().all(alike)
-            && given.iter().flat_map(|(mean, variance)| [mean, variance]).all(|one| alike(one) && !one.requires_grad());
-        if !fits {
+        let alike = |tensor: &Tensor| {
+            is_plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == [channels].as_slice()
+        };
+        if !given.iter().flat_map(|(mean, variance)| [mean, variance]).all(|one| alike(one) && !one.requires_grad()) {
             return Ok(None);
         }
-        let sizes = [*samples, *channels, 1, size];
+        let sizes = [samples, channels, 1, size];
         let given = given.map(|(mean, variance)| (mean.detached(), variance.detached()));
         let plan = Plan { over: Over::Batch, sizes, epsilon: eps, fixed: given.is_some() };
         normalized(x, plan, weight, bias, given).map(Some)
     }
+
+    /// `group_norm` where the tensors are as `_batch_norm` needs them and the groups are even; else None.
+    fn _group_norm(
+        &self,
+        num_groups: i64,
+        weight: Option<Tensor>,
+        bias: Option<Tensor>,
+        eps: f64,
+    ) -> Result<Option<Tensor>> {
+        let x = &self.tensor;
+        let runs = channel_runs(x, [weight.as_ref(), bias.as_ref()]);
+        let (Some([samples, channels, size]), Ok(groups @ 1..)) = (runs, usize::try_from(num_groups)) else {
+            return Ok(None);
+        };
+        if !channels.is_multiple_of(groups) {
+            return Ok(None);
+        }
+        let sizes = [samples, groups, channels / groups, size];
+        let plan = Plan { over: Over::Group, sizes, epsilon: eps, fixed: false };
+        normalized(x, plan, weight, bias, None).map(|(out, _, _)| Some(out))
+    }
+}
+
+fn is_plain(tensor: &Tensor) -> bool {
+    tensor.device().is_cpu() && tensor.is_contiguous()
+}
+
+/// The samples, channels and elements of a channel, where kernels that take runs of memory can normalize channels.
+fn channel_runs(x: &Tensor, parameters: [Option<&Tensor>; 2]) -> Option<[usize; 3]> {
+    let shape = x.shape();
+    let [samples, channels, places @ ..] = shape.as_slice() else { return None };
+    let size: usize = places.iter().product();
+    let fits = matches!(x.dtype(), DType::F32 | DType::F64)
+        && is_plain(x)
+        && x.numel() > 0
+        && size >= 8
+        && parameters.into_iter().flatten().all(|tensor| {
+            is_plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == [*channels].as_slice()
+        });
+    fits.then_some([*samples, *channels, size])
 }
 
 /// The tensor normalized as `plan` says, recorded, with the means and variances that were used.

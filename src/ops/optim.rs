@@ -36,6 +36,12 @@ fn _alike(tensors: Vec<Tensor>) -> bool {
     })
 }
 
+/// Whether the tensors of each group are `_alike`, in one call for all groups.
+#[pyfunction]
+fn _each_alike(groups: Vec<Vec<Tensor>>) -> bool {
+    groups.into_iter().all(_alike)
+}
+
 /// One optimizer step: for each parameter the parameter, its gradient and running values, which are `_alike`, and the
 /// numbers of the rule.
 #[pyfunction]
@@ -153,5 +159,6 @@ fn all<T: Real, const K: usize, const N: usize, R: Rule<T, K>>(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_alike, module)?)?;
+    module.add_function(wrap_pyfunction!(_each_alike, module)?)?;
     module.add_function(wrap_pyfunction!(_fused_step, module)?)
 }
