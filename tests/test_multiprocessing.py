@@ -206,7 +206,8 @@ def test_spawned_functions_write_into_their_arguments(method):
 
 
 def test_a_model_of_many_tensors_is_sent():
-    model = pyburn.nn.ModuleList([pyburn.nn.Linear(2, 2) for _ in range(150)])
+    # More than the 256 descriptors that Python's forkserver takes at once.
+    model = pyburn.nn.ModuleList([pyburn.nn.Linear(2, 2) for _ in range(130)])
     before = [p.detach().clone() for p in model.parameters()]
     for method in ("spawn", "forkserver"):
         ended(run(method, workers.add_one, list(model.parameters())))

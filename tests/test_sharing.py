@@ -209,13 +209,14 @@ def test_sent_tensors_are_the_same_memory_in_one_process(strategy):
     assert {part.untyped_storage().data_ptr() for part in got} == {x.data_ptr()}
 
 
-def test_nothing_is_left_behind(strategy):
+@pytest.mark.parametrize("sends", [200, pytest.param(2000, marks=pytest.mark.slow)])
+def test_nothing_is_left_behind(strategy, sends):
     connection, other = mp.get_context("fork").Pipe()
     connection.send(pyburn.zeros(3))
     other.recv()  # the thread that hands out descriptors runs from now on
     before = opened()
     kept = pyburn.zeros(3).share_memory_()
-    for index in range(1000 if strategy == "file_descriptor" else 250):
+    for index in range(sends // 2):
         connection.send(pyburn.full((500,), float(index)))
         connection.send(kept)
         assert other.recv()[-1] == index
