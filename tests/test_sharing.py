@@ -276,7 +276,7 @@ def test_memory_cannot_be_cut_under_a_tensor():
 @pytest.mark.parametrize("strategy", ["file_descriptor", "file_system"])
 def test_more_than_there_is_is_refused_before_any_page_is_asked_for(strategy, monkeypatch):
     monkeypatch.setattr(blocks, "_reserve", lambda *_: pytest.fail("pages were asked for"))
-    with pytest.raises(Exception, match="cannot allocate"):
+    with pytest.raises(Exception, match="allocate"):
         blocks.create(1 << 60, strategy)
 
 
