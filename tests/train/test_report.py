@@ -248,6 +248,16 @@ def test_names_of_classes(tmp_path):
     assert len(read(tmp_path).run["worst"]) == 2
 
 
+def test_names_that_look_like_a_page_do_not_break_it(tmp_path):
+    """A block of data that holds "<!--<script" has no end in a browser, and the rest of the page is part of it."""
+    names = ["<!--<script>", "</script><b id='broken'>", 'a"b&c</td>']
+    runs.fit(runs.learner(tmp_path, callbacks=[train.Report(classes=names)]), 1)
+    page = opened(tmp_path / "report.html")
+    assert page.run["classes"] == names
+    assert not page.having("b", id="broken")
+    assert len(page.having("div", class_="tip")) == len(page.having("figure", class_="chart")) > 0
+
+
 def test_odd_curves():
     assert curves("empty", {"train": [(1, float("nan"))]}) == ""
     assert "log" in curves("wide", {"train": [(1, 1e-6), (2, 10.0)]})

@@ -65,7 +65,8 @@ def page(content: Content) -> str:
         _section("Settings", _table(content.settings), "settings"),
         _section("Environment", _table(content.environment), "environment"),
     ]
-    data = json.dumps(_data(content)).replace("</", "<\\/")
+    # No "<" at all: "</script" would end the block, and "<!--<script" would hide its end.
+    data = json.dumps(_data(content)).replace("<", "\\u003c")
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     footer = "<footer>Written by pyburn. This page is one file and needs no network.</footer>"
     return (
