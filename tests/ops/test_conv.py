@@ -100,12 +100,12 @@ def test_one_call_for_all_dimensions(transposed: bool) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x, w: conv.conv2d(x, w, groups=2), "need"),
+        (lambda x, w: conv.conv2d(x, w, groups=2), "to have 4 channels, but got 2"),
         (lambda x, w: conv.conv2d(x, w, stride=0), "greater than zero"),
         (lambda x, w: conv.conv2d(x, w, padding=-1), "negative padding"),
         (lambda x, w: conv.conv2d(x, w, dilation=9), "Kernel size can't be greater"),
         (lambda x, w: conv.conv2d(x, w, padding="same", stride=2), "strided"),
-        (lambda x, w: conv.conv2d(x, w, pyburn.zeros(7)), "bias has shape"),
+        (lambda x, w: conv.conv2d(x, w, pyburn.zeros(7)), "expected bias to be 1-dimensional with 4"),
         (lambda x, w: conv.conv1d(x, w), "dimensions"),
         (lambda x, w: conv.conv2d(x, w.double()), "convert one of them"),
     ],
