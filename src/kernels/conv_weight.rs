@@ -257,7 +257,7 @@ fn by_products(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32]) {
     let places = p.output.iter().product::<usize>();
     let samples = x.chunks_exact(p.channels * places).zip(grad.chunks_exact(p.filters * places));
     for (sample, (x, grad)) in samples.enumerate() {
-        let side = |from: &[f32]| Matrix { from: from.as_ptr(), across: places, along: 1 };
+        let side = |from: &[f32]| Matrix::new(from.as_ptr(), places, 1);
         let product = Product {
             rows: p.filters,
             columns: p.channels,

@@ -2,6 +2,7 @@
 //! (benchmarks/bars.py: products, inference).
 
 use super::micro::Finish;
+use super::narrow::Source;
 use super::simd::Simd;
 
 /// `out[i][j] = sum over p of x[i * x_row + p] * w[j * w_row + p]`, finished.
@@ -10,7 +11,8 @@ pub struct Dots {
     pub depth: usize,
     pub x: *const f32,
     pub x_row: usize,
-    pub w: *const f32,
+    /// Elements of any kind.
+    pub w: *const u8,
     pub w_row: usize,
     pub out: *mut f32,
     pub out_row: usize,
@@ -44,26 +46,38 @@ macro_rules! each {
 /// # Safety
 /// The memory exists, results overlap nothing that is read, and the processor has the instructions.
 #[inline(always)]
-pub unsafe fn dots<S: Simd, const M: usize>(d: &Dots) {
+pub unsafe fn dots<S: Simd, T: Source, const M: usize>(d: &Dots) {
     for column in (0..d.columns).step_by(WIDE) {
         let last = d.columns - 1;
         // SAFETY: the caller's; columns beyond the last are the last again, and not written.
         unsafe {
-            let w: [*const f32; WIDE] = std::array::from_fn(|j| d.w.add((column + j).min(last) * d.w_row));
+            let w: [*const T; WIDE] = std::array::from_fn(|j| d.w.cast::<T>().add((column + j).min(last) * d.w_row));
             let mut sums = [[S::splat(0.0); WIDE]; 4];
             let whole = d.depth / S::LANES * S::LANES;
             let mut p = 0;
             while p < whole {
+                let lanes = [
+                    T::load::<S>(w[0].add(p), S::LANES),
+                    T::load::<S>(w[1].add(p), S::LANES),
+                    T::load::<S>(w[2].add(p), S::LANES),
+                    T::load::<S>(w[3].add(p), S::LANES),
+                ];
                 each!(M, {
-                    sums[I][J] = S::fma(S::load(d.x.add(I * d.x_row + p)), S::load(w[J].add(p)), sums[I][J]);
+                    sums[I][J] = S::fma(S::load(d.x.add(I * d.x_row + p)), lanes[J], sums[I][J]);
                 });
                 p += S::LANES;
             }
             if whole < d.depth {
                 let part = S::part(d.depth - whole);
+                let lanes = [
+                    T::load::<S>(w[0].add(p), d.depth - whole),
+                    T::load::<S>(w[1].add(p), d.depth - whole),
+                    T::load::<S>(w[2].add(p), d.depth - whole),
+                    T::load::<S>(w[3].add(p), d.depth - whole),
+                ];
                 each!(M, {
                     let x = S::load_part(d.x.add(I * d.x_row + p), part);
-                    sums[I][J] = S::fma(x, S::load_part(w[J].add(p), part), sums[I][J]);
+                    sums[I][J] = S::fma(x, lanes[J], sums[I][J]);
                 });
             }
             each!(M, {

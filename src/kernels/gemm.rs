@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::memory::Elements;
 use super::micro::{Finish, Start};
+use super::narrow::Kind;
 use super::product::{Matrix, Out, Product, multiply_each};
 use crate::dtype::DType;
 
@@ -65,6 +66,7 @@ pub fn multiply(out: &Elements, a: &Elements, b: &Elements, sign: Sign) {
 }
 
 /// `out = a @ b` (plus `start`, of `out`'s shape with strides of 0 where it broadcasts) in float32; every element is written.
+/// The factors may be narrower, which is widened on the way.
 pub fn singles([out, a, b]: [&Elements; 3], finish: Finish, start: Option<&Elements>) {
     let Some(batch_rank) = out.geometry.rank().checked_sub(2) else { return };
     let batch: usize = out.geometry.shape[..batch_rank].iter().product();
@@ -73,6 +75,10 @@ pub fn singles([out, a, b]: [&Elements; 3], finish: Finish, start: Option<&Eleme
     let ([out_row, out_column], [a_row, a_column], [b_row, b_column]) = (pair(out), pair(a), pair(b));
     let one = |index: usize| {
         let at = |memory: &Elements| memory.at::<f32>(offset(memory, index, batch_rank));
+        let side = |memory: &Elements, across: usize, along: usize| {
+            let kind = kind(memory.dtype);
+            Matrix::of(memory.at::<u8>(offset(memory, index, batch_rank) * kind.size()), kind, across, along)
+        };
         let start = start.map(|memory| {
             let [row, column] = pair(memory);
             Start { from: at(memory), row, column }
@@ -81,14 +87,24 @@ pub fn singles([out, a, b]: [&Elements; 3], finish: Finish, start: Option<&Eleme
             rows,
             columns,
             depth: a.geometry.shape[batch_rank + 1],
-            a: Matrix { from: at(a), across: a_row, along: a_column },
-            b: Matrix { from: at(b), across: b_column, along: b_row },
+            a: side(a, a_row, a_column),
+            b: side(b, b_column, b_row),
             out: Out { to: at(out), row: out_row, column: out_column },
             finish: Finish { start, ..finish },
         }
     };
     // SAFETY: sizes and strides are those of the geometries, which lie inside their storages; `out` is apart from the others.
     unsafe { multiply_each(batch, one) }
+}
+
+/// What our core reads of this type.
+fn kind(dtype: DType) -> Kind {
+    match dtype {
+        DType::BF16 => Kind::Brain,
+        DType::F16 => Kind::Half,
+        DType::I8 => Kind::Byte,
+        _ => Kind::Single,
+    }
 }
 
 /// Where the `index`-th matrix begins.

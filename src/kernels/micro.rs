@@ -1,6 +1,7 @@
 //! The innermost tiles of matrix products and the packing of their panels (benchmarks/bars.py: products).
 
 use super::dots::{Dots, dots};
+use super::narrow::{Brain, Half, Kind, Source};
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Avx2, Avx512};
 use super::simd::{Plain, Simd};
@@ -220,16 +221,16 @@ pub struct Panel {
 /// # Safety
 /// These elements exist, the panel has room, and the processor has the instructions.
 #[inline(always)]
-unsafe fn pack<S: Simd>(panel: Panel, from: *const f32, across: usize, along: usize) {
+unsafe fn pack<S: Simd, T: Source>(panel: Panel, from: *const T, across: usize, along: usize) {
     let Panel { to, width, lanes, depth } = panel;
     // SAFETY: the caller's.
     unsafe {
         if across == 1 {
             for first in (0..width).step_by(S::LANES) {
-                let part = S::part(lanes.saturating_sub(first).min(S::LANES));
+                let part = lanes.saturating_sub(first).min(S::LANES);
                 let whole = S::part((width - first).min(S::LANES));
                 for p in 0..depth {
-                    S::store_part(to.add(p * width + first), whole, S::load_part(from.add(p * along + first), part));
+                    S::store_part(to.add(p * width + first), whole, T::load::<S>(from.add(p * along + first), part));
                 }
             }
             return;
@@ -247,17 +248,17 @@ unsafe fn pack<S: Simd>(panel: Panel, from: *const f32, across: usize, along: us
                     let source = (from.add(first * across + p), across);
                     if p + AHEAD < depth {
                         for row in 0..rows {
-                            S::prefetch(source.0.wrapping_add(row * across + AHEAD));
+                            S::prefetch(source.0.wrapping_add(row * across + AHEAD).cast());
                         }
                     }
-                    S::transpose(source, (to.add(p * width + first), width), rows, columns);
+                    T::transpose::<S>(source, (to.add(p * width + first), width), rows, columns);
                 }
             }
             return;
         }
         for p in 0..depth {
             for lane in 0..lanes {
-                *to.add(p * width + lane) = *from.add(lane * across + p * along);
+                *to.add(p * width + lane) = from.add(lane * across + p * along).read_unaligned().wide();
             }
         }
     }
@@ -270,16 +271,42 @@ pub struct Isa {
     pub height: usize,
     /// By vectors across less one, then by rows less one.
     tiles: [&'static [unsafe fn(&Tile)]; 2],
-    /// As `pack`.
+    /// As `pack`, of float32 and of narrower elements.
     pub pack: unsafe fn(Panel, *const f32, usize, usize),
-    /// As `dots`, by rows less one.
-    pub dots: [unsafe fn(&Dots); 4],
+    narrow: [unsafe fn(Panel, *const u8, usize, usize); 3],
+    /// As `dots`, by kinds of elements and by rows less one.
+    dots: [[unsafe fn(&Dots); 4]; 4],
 }
 
 impl Isa {
     /// Columns of the widest tile.
     pub fn width(&self) -> usize {
         2 * self.lanes
+    }
+
+    /// Fills a panel with elements of any kind.
+    ///
+    /// # Safety
+    /// As `pack`.
+    pub unsafe fn pack_any(&self, kind: Kind, panel: Panel, from: *const u8, across: usize, along: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            match kind {
+                Kind::Single => (self.pack)(panel, from.cast(), across, along),
+                Kind::Brain => (self.narrow[0])(panel, from, across, along),
+                Kind::Half => (self.narrow[1])(panel, from, across, along),
+                Kind::Byte => (self.narrow[2])(panel, from, across, along),
+            }
+        }
+    }
+
+    /// Dot products of `rows` rows, at most four, with columns of this kind.
+    ///
+    /// # Safety
+    /// As `dots`.
+    pub unsafe fn dot(&self, kind: Kind, dots: &Dots, rows: usize) {
+        // SAFETY: the caller's; `current` gives what the processor has.
+        unsafe { self.dots[kind as usize][rows - 1](dots) }
     }
 
     /// The widest instructions that may be used here.
@@ -309,7 +336,7 @@ impl Isa {
 }
 
 macro_rules! isa {
-    ($isa:ident, $simd:ty, $tile:ident, $pack:ident, $dots:ident, [$($height:literal)*] $(, $features:literal)?) => {
+    ($isa:ident, $simd:ty, $tile:ident, $pack:ident, $narrow:ident, $dots:ident, [$($height:literal)*] $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         unsafe fn $tile<const H: usize, const W: usize>(t: &Tile) {
             // SAFETY: the caller's.
@@ -319,13 +346,19 @@ macro_rules! isa {
         $(#[target_feature(enable = $features)])?
         unsafe fn $pack(panel: Panel, from: *const f32, across: usize, along: usize) {
             // SAFETY: the caller's.
-            unsafe { pack::<$simd>(panel, from, across, along) }
+            unsafe { pack::<$simd, f32>(panel, from, across, along) }
         }
 
         $(#[target_feature(enable = $features)])?
-        unsafe fn $dots<const M: usize>(d: &Dots) {
+        unsafe fn $narrow<T: Source>(panel: Panel, from: *const u8, across: usize, along: usize) {
             // SAFETY: the caller's.
-            unsafe { dots::<$simd, M>(d) }
+            unsafe { pack::<$simd, T>(panel, from.cast(), across, along) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn $dots<T: Source, const M: usize>(d: &Dots) {
+            // SAFETY: the caller's.
+            unsafe { dots::<$simd, T, M>(d) }
         }
 
         static $isa: Isa = Isa {
@@ -333,13 +366,19 @@ macro_rules! isa {
             height: <$simd>::HEIGHT,
             tiles: [&[$($tile::<$height, 1>),*], &[$($tile::<$height, 2>),*]],
             pack: $pack,
-            dots: [$dots::<1>, $dots::<2>, $dots::<3>, $dots::<4>],
+            narrow: [$narrow::<Brain>, $narrow::<Half>, $narrow::<i8>],
+            dots: [
+                [$dots::<f32, 1>, $dots::<f32, 2>, $dots::<f32, 3>, $dots::<f32, 4>],
+                [$dots::<Brain, 1>, $dots::<Brain, 2>, $dots::<Brain, 3>, $dots::<Brain, 4>],
+                [$dots::<Half, 1>, $dots::<Half, 2>, $dots::<Half, 3>, $dots::<Half, 4>],
+                [$dots::<i8, 1>, $dots::<i8, 2>, $dots::<i8, 3>, $dots::<i8, 4>],
+            ],
         };
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-isa!(WIDE, Avx512, tile_512, pack_512, dots_512, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
+isa!(WIDE, Avx512, tile_512, pack_512, narrow_512, dots_512, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
 #[cfg(target_arch = "x86_64")]
-isa!(MIDDLE, Avx2, tile_256, pack_256, dots_256, [1 2 3 4 5 6], "avx2,fma");
-isa!(NARROW, Plain, tile_128, pack_128, dots_128, [1 2 3 4 5 6 7 8]);
+isa!(MIDDLE, Avx2, tile_256, pack_256, narrow_256, dots_256, [1 2 3 4 5 6], "avx2,fma");
+isa!(NARROW, Plain, tile_128, pack_128, narrow_128, dots_128, [1 2 3 4 5 6 7 8]);

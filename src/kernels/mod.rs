@@ -37,6 +37,7 @@ pub mod lstm;
 pub mod math;
 pub mod memory;
 pub mod micro;
+pub mod narrow;
 pub mod norm;
 pub mod number;
 pub mod pointwise;

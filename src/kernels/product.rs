@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::dots::Dots;
 use super::iterate::spread_over;
 use super::micro::{Ahead, Finish, Isa, Panel, STEPS, Start, Tile};
+use super::narrow::Kind;
 
 /// One side of a product as rows ("lanes") of `depth` elements: of the left side they are rows of the result, of the right
-/// side its columns. Lane `i` at depth `p` is `from[i * across + p * along]`.
+/// side its columns. Lane `i` at depth `p` is element `i * across + p * along`.
 #[derive(Clone, Copy)]
 pub struct Matrix {
-    pub from: *const f32,
+    from: *const u8,
+    kind: Kind,
     pub across: usize,
     pub along: usize,
 }
@@ -26,17 +28,36 @@ unsafe impl Sync for Matrix {}
 unsafe impl Send for Matrix {}
 
 impl Matrix {
+    /// A side of float32.
+    pub fn new(from: *const f32, across: usize, along: usize) -> Self {
+        Self::of(from.cast(), Kind::Single, across, along)
+    }
+
+    pub fn of(from: *const u8, kind: Kind, across: usize, along: usize) -> Self {
+        Self { from, kind, across, along }
+    }
+
     /// Fills a panel with these lanes and depths.
     ///
     /// # Safety
     /// The panel has room, and lanes and depths are inside the matrix.
     unsafe fn pack(&self, panel: Panel, lane: usize, depth: usize) {
         // SAFETY: the caller's.
-        unsafe { (Isa::current().pack)(panel, self.at(lane, depth), self.across, self.along) }
+        unsafe { Isa::current().pack_any(self.kind, panel, self.byte(lane, depth), self.across, self.along) }
     }
 
+    fn byte(&self, lane: usize, depth: usize) -> *const u8 {
+        self.from.wrapping_add((lane * self.across + depth * self.along) * self.kind.size())
+    }
+
+    /// Where an element lies: float32 that may be read there, or something that is only fetched.
     fn at(&self, lane: usize, depth: usize) -> *const f32 {
-        self.from.wrapping_add(lane * self.across + depth * self.along)
+        self.byte(lane, depth).cast()
+    }
+
+    /// Whether tiles can read it where it lies.
+    fn single(&self) -> bool {
+        self.kind == Kind::Single
     }
 }
 
@@ -221,17 +242,17 @@ impl Soon {
         let lines = |before: Matrix, next: Matrix, lanes: usize| {
             let strides = (next.across, next.along);
             let dense = strides == (depth, 1) || strides == (1, lanes);
-            if dense && next.from != before.from { lanes * depth / LINE } else { 0 }
+            if dense && next.from != before.from { lanes * depth * next.kind.size() / 64 } else { 0 }
         };
         Self {
-            from: [next.a.from, next.b.from],
+            from: [next.a.at(0, 0), next.b.at(0, 0)],
             lines: [lines(before.a, next.a, next.rows), lines(before.b, next.b, next.columns)],
         }
     }
 
     /// The part of it that one of `count` tiles of this depth fetches beside its results.
     fn beside(&self, tile: usize, count: usize, depth: usize) -> (*const f32, usize) {
-        let share = self.lines.iter().sum::<usize>().div_ceil(count);
+        let share = self.lines.iter().sum::<usize>().div_ceil(count.max(1));
         let first = tile * share;
         let from = match first.checked_sub(self.lines[0]) {
             None => self.from[0].wrapping_add(first * LINE),
@@ -255,7 +276,7 @@ unsafe fn multiply(product: &Product, soon: Option<Soon>, parallel: bool) {
     let run = Run::new(&product, soon, parallel);
     // SAFETY: the caller's.
     unsafe {
-        if product.rows.saturating_mul(product.depth) <= DIRECT {
+        if product.rows.saturating_mul(product.depth) <= DIRECT && (product.a.single() || product.depth == 0) {
             run.direct();
         } else {
             run.all();
@@ -267,21 +288,21 @@ unsafe fn multiply(product: &Product, soon: Option<Soon>, parallel: bool) {
 unsafe fn by_dots(product: &Product, parallel: bool) {
     let Product { rows, columns, depth, a: x, b: w, .. } = *product;
     let isa = Isa::current();
-    let room = if x.along == 1 { 0 } else { rows * depth };
-    with_scratch(room, |memory| {
-        let lined: Matrix = if x.along == 1 {
-            x
+    let lined = x.along == 1 && x.single();
+    with_scratch(if lined { 0 } else { rows * depth }, |memory| {
+        let (x, x_row) = if lined {
+            (Shared(x.at(0, 0).cast_mut()), x.across)
         } else {
-            for (row, p) in (0..rows).flat_map(|row| (0..depth).map(move |p| (row, p))) {
+            for row in 0..rows {
+                let line = Panel { to: memory.wrapping_add(row * depth), width: depth, lanes: depth, depth: 1 };
                 // SAFETY: the caller's; the memory has room for all rows.
-                unsafe { *memory.add(row * depth + p) = *x.from.add(row * x.across + p * x.along) };
+                unsafe { isa.pack_any(x.kind, line, x.byte(row, 0), x.along, 0) };
             }
-            Matrix { from: memory.cast_const(), across: depth, along: 1 }
+            (Shared(memory), depth)
         };
         let wide = (PARALLEL_ABOVE / 64 / depth.max(1)).max(8);
         each(columns.div_ceil(wide), parallel, |task| {
-            let (left, right): (&Matrix, &Matrix) = (&lined, &w);
-            let (column, out) = (task * wide, product.out);
+            let (column, out, x): (usize, Out, &Shared) = (task * wide, product.out, &x);
             for row in (0..rows).step_by(4) {
                 let start = product.finish.start.map(|start| Start {
                     from: start.from.wrapping_add(row * start.row + column * start.column),
@@ -289,10 +310,10 @@ unsafe fn by_dots(product: &Product, parallel: bool) {
                 });
                 let dots = Dots {
                     depth,
-                    x: left.from.wrapping_add(row * left.across),
-                    x_row: left.across,
-                    w: right.from.wrapping_add(column * w.across),
-                    w_row: right.across,
+                    x: x.at(row * x_row),
+                    x_row,
+                    w: w.byte(column, 0),
+                    w_row: w.across,
                     out: out.to.wrapping_add(row * out.row + column * out.column),
                     out_row: out.row,
                     out_column: out.column,
@@ -300,7 +321,7 @@ unsafe fn by_dots(product: &Product, parallel: bool) {
                     finish: Finish { start, ..product.finish },
                 };
                 // SAFETY: the caller's; every task has columns of its own.
-                unsafe { isa.dots[(rows - row).min(4) - 1](&dots) };
+                unsafe { isa.dot(w.kind, &dots, (rows - row).min(4)) };
             }
         });
     });
@@ -369,7 +390,8 @@ impl<'a> Run<'a> {
         for block in 0..blocks.panels.max(1) {
             let deep = if blocks.panels == 0 { 0..0 } else { blocks.at(block) };
             // Columns that are used once or twice are read where they lie.
-            let lined = product.b.across == 1 && rows.len() <= 2 && lanes.len().is_multiple_of(isa.lanes);
+            let lined =
+                product.b.single() && product.b.across == 1 && rows.len() <= 2 && lanes.len().is_multiple_of(isa.lanes);
             let (right, step) = if lined {
                 (product.b.at(lanes.start, deep.start), product.b.along)
             } else {
@@ -610,7 +632,7 @@ impl Stages<'_> {
     ) {
         let Run { product, isa, .. } = *self.run;
         let (own, width) = (self.run.rows.at(row), isa.width());
-        let (a, a_row, a_step) = if product.a.along == 1 && group.len() < SHARED {
+        let (a, a_row, a_step) = if product.a.single() && product.a.along == 1 && group.len() < SHARED {
             (product.a.at(own.start, deep.start), product.a.across, 1)
         } else {
             let fill = Panel { to: left, width: own.len(), lanes: own.len(), depth: deep.len() };
@@ -644,7 +666,7 @@ impl Stages<'_> {
         if a.along == 1 && index < below.len() {
             (a.at(below.start + index, deep.start), STEPS)
         } else if a.across == 1 && !below.is_empty() && (index + 1) * depths <= deep.len() {
-            (a.at(below.start, deep.start + index * depths), a.along)
+            (a.at(below.start, deep.start + index * depths), a.along * a.kind.size() / 4)
         } else {
             (std::ptr::null(), 0)
         }

@@ -94,7 +94,7 @@ fn checked_work(shape: &[usize], depth: usize) -> usize {
     shape.iter().fold(depth, |work, &size| work.saturating_mul(size))
 }
 
-/// `raw_product` summed in float32, with `start` added as results are written.
+/// `raw_product` in float32, with `start` added as results are written. The factors are float32 or narrower.
 fn single_product(
     op: &str,
     [a, b]: [&Tensor; 2],
@@ -110,17 +110,35 @@ fn single_product(
         }
         None => None,
     };
-    let (x, y) = (as_type(a, DType::F32)?, as_type(b, DType::F32)?);
     let (batch, matrix) = shape.split_at(shape.len() - 2);
-    let shared = product::shared(batch.iter().product(), [matrix[0], matrix[1], x.size(x.rank() - 1)]);
-    let (to, x, y) = (Elements::of(&out)?, Elements::of(&x)?, Elements::of(&y)?);
+    let shared = product::shared(batch.iter().product(), [matrix[0], matrix[1], a.size(a.rank() - 1)]);
+    let (to, x, y) = (Elements::of(&out)?, Elements::of(a)?, Elements::of(b)?);
     let call = move || gemm::singles([&to, &x, &y], Finish::PLAIN, start.as_ref());
     if shared {
         guard::heavy(op, work, call)?
     } else {
         guard::alone(op, work, call)?
     }
-    as_type(&out, a.dtype())
+    Ok(out)
+}
+
+/// `a @ b` of CPU matrices in float32, where `b` is int8 and `a` int8 or a float of at most four bytes.
+fn int8_product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let op = "int8_product";
+    need_ranks(op, a, 2, b, 2)?;
+    if b.dtype() != DType::I8 || !matches!(a.dtype(), DType::I8 | DType::F32 | DType::F16 | DType::BF16) {
+        return error::dtype(format!(
+            "{op}: expected floats or int8 and int8, got {} and {}",
+            a.dtype().name(),
+            b.dtype().name()
+        ));
+    }
+    let (left, right) = (a.shape(), b.shape());
+    if left[1] != right[0] {
+        return mismatch(op, &left, &right);
+    }
+    let shape = [left[0], right[1]];
+    single_product(op, [a, b], &shape, None, checked_work(&shape, left[1]))
 }
 
 /// `a @ b` over the last two dimensions plus `start` (which broadcasts), on the values alone.
@@ -143,7 +161,7 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
         let wide = wide(dtype);
         let work = checked_work(&shape, left_matrix[1]);
         if wide == DType::F32 {
-            return single_product(op, [&a, &b], &shape, start, work);
+            return as_type(&single_product(op, [&a, &b], &shape, start, work)?, dtype);
         }
         let out = Tensor::zeroed(&shape, wide)?;
         if let Some(start) = start {
@@ -424,6 +442,13 @@ fn py_linear(input: Tensor, weight: Tensor, bias: Option<Tensor>) -> Result<Tens
     linear(&input, &weight, bias.as_ref())
 }
 
+/// The product of a matrix of floats or int8 and one of int8, in float32.
+#[pyfunction(name = "int8_product")]
+fn py_int8_product(input: Tensor, mat2: Tensor) -> Result<Tensor> {
+    int8_product(&input, &mat2)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(py_linear, module)?)
+    module.add_function(wrap_pyfunction!(py_linear, module)?)?;
+    module.add_function(wrap_pyfunction!(py_int8_product, module)?)
 }
