@@ -74,6 +74,11 @@ def _matmul(size: int) -> dict[str, Row]:
     return {f"matmul {size}": Row(setup, "a @ b"), f"matmul {size} A Bt": Row(setup, "a @ b.t()")}
 
 
+def _half_products() -> dict[str, Row]:
+    setup = "w, x = lib.randn(1024, 1024).bfloat16(), lib.randn({rows}, 1024).bfloat16()"
+    return {f"linear {rows}x1024 bfloat16": Row(setup.format(rows=rows), "F.linear(x, w)") for rows in (1, 128)}
+
+
 def _conv(name: str, x: str, w: str, options: str) -> dict[str, Row]:
     setup = f"x, w = lib.randn({x}, requires_grad=True), lib.randn({w}, requires_grad=True)"
     call = f"F.conv2d(x, w, {options})"
@@ -248,7 +253,8 @@ GROUPS: dict[str, Group] = {
         | {
             "bmm 32x128": Row("a, b = lib.randn(32, 128, 128), lib.randn(32, 128, 128)", "a @ b"),
             "linear 512": Row("x, m = lib.randn(128, 512), lib.nn.Linear(512, 512)", "m(x)"),
-        },
+        }
+        | _half_products(),
     ),
     "convolutions": Group(1.2, _convolutions()),
     "moving": Group(
