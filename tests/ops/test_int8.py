@@ -9,7 +9,17 @@ import pyburn
 import pytest
 import torch
 
-SIZES = [(1, 1, 1), (5, 7, 33), (3, 37, 100), (17, 33, 1024), (9, 40, 2500), (130, 70, 390), (0, 4, 8), (4, 3, 0)]
+SIZES = [
+    (1, 1, 1),
+    (5, 7, 33),
+    (3, 37, 100),
+    (17, 33, 1024),
+    (9, 40, 2500),
+    (130, 70, 390),
+    (5, 48, 64),
+    (0, 4, 8),
+    (4, 3, 0),
+]
 
 
 def whole(*shape: int) -> np.ndarray:
@@ -41,13 +51,18 @@ def test_int_mm_of_the_largest_numbers() -> None:
 def test_weight_int8pack_mm(dtype: str, m: int, n: int, k: int) -> None:
     rng = np.random.default_rng(k)
     x, w, scales = rng.standard_normal((m, k)).astype("float32"), whole(n, k), (rng.random(n) / 128).astype("float32")
-    found, expected = (
-        lib._weight_int8pack_mm(lib.tensor(x).to(d), lib.tensor(w), lib.tensor(scales).to(d))
-        for lib, d in ((pyburn, getattr(pyburn, dtype)), (torch, getattr(torch, dtype)))
-    )
+    kind = getattr(pyburn, dtype)
+    found = pyburn._weight_int8pack_mm(pyburn.tensor(x).to(kind), pyburn.tensor(w), pyburn.tensor(scales).to(kind))
     assert found.dtype == getattr(pyburn, dtype)
+    left, right = (torch.tensor(part).to(getattr(torch, dtype)).double() for part in (x, scales))
+    exact = (left @ torch.tensor(w).double().t()) * right
     tolerance = {"float32": 1e-5, "bfloat16": 8e-3, "float16": 1e-3}[dtype]
-    np.testing.assert_allclose(found.float().numpy(), expected.float().numpy(), rtol=tolerance, atol=1e-4)
+    np.testing.assert_allclose(found.float().numpy(), exact.float().numpy(), rtol=tolerance, atol=1e-4)
+    # torch 2.15 reads beyond the rows of other sizes, and crashes.
+    if k % 64 == 0 and n % 16 == 0:
+        kind = getattr(torch, dtype)
+        other = torch._weight_int8pack_mm(torch.tensor(x).to(kind), torch.tensor(w), torch.tensor(scales).to(kind))
+        np.testing.assert_allclose(found.float().numpy(), other.float().numpy(), rtol=tolerance, atol=1e-4)
 
 
 def test_gradients_reach_the_input() -> None:
