@@ -44,6 +44,35 @@ def test_batch_norm_with_its_running_statistics(dtype, training, shape):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "groups"), [((3, 4, 5, 5), 2), ((2, 6, 9), 3), ((2, 3, 7), 1), ((4, 3), 3), ((1, 5, 17), 5)]
+)
+def test_group_norm(dtype, weighted, shape, groups):
+    def run(lib):
+        x = numbers(lib, shape, dtype).requires_grad_()
+        weight, bias = (numbers(lib, shape[1], dtype, seed).requires_grad_() for seed in (1, 2))
+        y = lib.nn.functional.group_norm(x, groups, *((weight, bias) if weighted else ()))
+        (y * numbers(lib, shape, dtype, 5)).sum().backward()
+        return [y, x.grad, *([weight.grad, bias.grad] if weighted else [])]
+
+    for ours, theirs in zip(*both(run), strict=True):
+        close(ours, theirs, 1e-4)
+
+
+def test_group_norm_of_unusual_inputs():
+    def run(lib):
+        norm = lib.nn.functional.group_norm
+        x, weight = numbers(lib, (2, 4, 3, 5)), numbers(lib, (4,), seed=1)
+        last = x.to(memory_format=lib.channels_last)
+        return [norm(x.transpose(2, 3), 2, weight), norm(last, 2, weight), norm(x.half(), 2), norm(x[:, ::2], 1)]
+
+    for ours, theirs in zip(*both(run), strict=True):
+        close(ours, theirs, 2e-3)
+        assert ours.stride() == theirs.stride()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", [(5, 8), (2, 3, 17), (1, 1), (40, 131)])
 def test_rms_norm(dtype, weighted, shape):
     def run(lib, eps):
@@ -107,12 +136,18 @@ def test_parameters_of_another_size_are_refused():
             lib.nn.functional.batch_norm(lib.ones(2, 3, 9), None, None, lib.ones(2), None, True)
         with pytest.raises(RuntimeError):
             lib.nn.functional.batch_norm(lib.ones(2, 3, 9), lib.ones(2), lib.ones(2), training=True)
+        with pytest.raises(RuntimeError):
+            lib.nn.functional.group_norm(lib.ones(2, 3, 9), 2)
+        with pytest.raises(RuntimeError):
+            lib.nn.functional.group_norm(lib.ones(2, 3, 9), 3, lib.ones(2))
 
 
-@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm", "batch_norm"])
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm", "batch_norm", "group_norm"])
 def test_nodes_are_named_as_in_torch(kind):
     def run(lib):
         x = lib.ones(2, 3, 9, requires_grad=True)
+        if kind == "group_norm":
+            return type(lib.nn.functional.group_norm(x, 3).grad_fn).__name__
         if kind != "batch_norm":
             return type(getattr(lib.nn.functional, kind)(x, (9,)).grad_fn).__name__
         return type(lib.nn.functional.batch_norm(x, None, None, training=True).grad_fn).__name__

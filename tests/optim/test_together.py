@@ -1,10 +1,15 @@
 """Optimizers that take all parameters in one native call, against the same steps one op at a time."""
 
+import functools
+
 import pyburn
 import pytest
+import torch
+from pyburn.optim.optimizer import Stepping
 
 RULES = [
     ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.1, "maximize": True}),
     ("SGD", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}),
     ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "maximize": True}),
     ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.5}),
@@ -32,6 +37,7 @@ def run(name, settings, dtype, alone, steps=4):
     optimizer = getattr(pyburn.optim, name)(made, **settings)
     if alone:
         optimizer._native = lambda *_: None
+        optimizer._step_group = functools.partial(Stepping._step_group, optimizer)
     for step in range(steps):
         for p in made:
             p.grad = (p.detach() * (step + 1)).cos()
@@ -48,6 +54,21 @@ def test_the_same_numbers(name, settings, dtype):
         assert pyburn.equal(p, q)
         assert set(optimizer.state[p]) == set(other.state[q])
         assert all(pyburn.equal(optimizer.state[p][key], other.state[q][key]) for key in other.state[q])
+
+
+def test_plain_steps_of_gradients_that_lie_otherwise():
+    def made(lib):
+        return [lib.arange(6.0).reshape(2, 3).clone().requires_grad_(), lib.ones(4, requires_grad=True)]
+
+    ours, theirs = made(pyburn), made(torch)
+    for lib, ps in ((pyburn, ours), (torch, theirs)):
+        ps[0].grad = lib.arange(6.0).reshape(3, 2).t()
+        optimizer = lib.optim.SGD(ps, lr=0.5)
+        optimizer.step()
+        ps[1].grad = lib.ones(4)
+        optimizer.step()
+        assert not optimizer.state
+    assert [p.tolist() for p in ours] == [p.tolist() for p in theirs]
 
 
 def test_versions_and_nan():

@@ -332,6 +332,9 @@ def group_norm(
         >>> nn.group_norm(pyburn.tensor([[1.0, 3.0]]), 1, eps=0.0)
         tensor([[-1.,  1.]])
     """
+    found = input._group_norm(num_groups, weight, bias, eps)
+    if found is not None:
+        return found
     need_real("group_norm", input)
     if input.dim() < 2 or num_groups <= 0 or input.shape[1] % num_groups:
         raise RuntimeError(

@@ -66,6 +66,16 @@ class SGD(Stepping):
         }
         super().__init__(params, defaults)
 
+    def _step_group(self, group: dict[str, Any]) -> None:
+        """Nothing; without momentum there is no state to look up, so the usual step is one native call."""
+        if group["momentum"] == 0 and not self.defaults.get("differentiable"):
+            pairs = [[p, grad] for p in group["params"] if (grad := p.grad) is not None]
+            if not any(grad.is_sparse for _, grad in pairs) and _core._each_alike(pairs):
+                numbers = [float(group["weight_decay"]), float(group["lr"])]
+                _core._fused_step("sgd", pairs, [numbers] * len(pairs), bool(group.get("maximize")))
+                return
+        super()._step_group(group)
+
     def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
         lr, decay, momentum = float(group["lr"]), float(group["weight_decay"]), group["momentum"]
         buffer = state.get("momentum_buffer")
