@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pyburn
 import pytest
 import torch
@@ -203,3 +206,27 @@ def test_losses_that_were_imported_before_the_first_block_are_full_too(loss):
     expected = loss(scores.half().float(), target)
     assert float(found) == pytest.approx(float(expected), rel=1e-6)
     assert loss(scores, target, reduction="sum").shape == ()
+
+
+def test_losses_are_full_however_their_functions_were_changed_before():
+    """Arguments that take calls over change the same functions: neither may undo, or hide, what the other did."""
+    program = """
+import inspect, pyburn
+from pyburn import _overriding
+from pyburn.nn import functional as F
+x = pyburn.ones(2, 2)
+def loss():
+    with pyburn.autocast("cpu"):
+        return F.mse_loss(x @ x, x).dtype
+_overriding.arm(keep=False)
+assert loss() is pyburn.float32
+assert list(inspect.signature(F.mse_loss).parameters)[:2] == ["input", "target"]
+_overriding.disarm()
+assert loss() is pyburn.float32
+assert list(inspect.signature(F.mse_loss).parameters)[:2] == ["input", "target"]
+_overriding.arm(keep=False)
+assert loss() is pyburn.float32
+assert list(inspect.signature(F.mse_loss).parameters)[:2] == ["input", "target"]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -98,7 +98,8 @@ def _code(*args: Any, **kwargs: Any) -> Any:
     return handle(args, kwargs)
 
 
-def _copied(function: FunctionType) -> FunctionType:
+def copied(function: FunctionType) -> FunctionType:
+    """A function that does the same, and goes on to do so when the other gets new code."""
     original = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
@@ -110,15 +111,20 @@ def _copied(function: FunctionType) -> FunctionType:
     return original
 
 
+def plain(function: FunctionType) -> FunctionType:
+    """What computes when nobody takes a call of the function over."""
+    return _armed.get(function, function)
+
+
 def twin(function: Any, module: str) -> Any:
     """A function that does the same under another module's name: who takes calls over can tell them apart."""
-    made = _copied(_armed.get(function, function))
+    made = copied(plain(function))
     made.__module__ = module
     return made
 
 
 def _arm_one(function: FunctionType) -> None:
-    original = _copied(function)
+    original = copied(function)
 
     def handle(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         overloaded = _core._overloaded(args, kwargs)

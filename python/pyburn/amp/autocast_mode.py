@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from pyburn import _core, ops
 from pyburn._core import Tensor
+from pyburn._overriding import copied, plain
 from pyburn.nn import functional
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -106,10 +107,9 @@ def _passing(*args: Any, **kwargs: Any) -> Any:
 
 def _change(function: FunctionType, choose: Callable[[_core.dtype], _core.dtype]) -> None:
     """Nothing; the function itself casts its arguments, also for those who imported it before the first block."""
-    name, space = f"_autocast_{function.__name__}", function.__globals__
-    kept = FunctionType(function.__code__, space, function.__name__, function.__defaults__)
-    kept.__kwdefaults__, kept.__annotations__ = function.__kwdefaults__, function.__annotations__
-    space[name] = _casting(kept, choose)
+    function = plain(function)
+    kept, name = copied(function), f"_autocast_{function.__name__}"
+    function.__globals__[name] = _casting(kept, choose)
     function.__code__ = _passing.__code__.replace(co_names=(name,), co_name=function.__name__)
     function.__defaults__ = function.__kwdefaults__ = None
     function.__wrapped__ = kept  # type: ignore[attr-defined]

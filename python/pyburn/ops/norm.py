@@ -334,7 +334,9 @@ def group_norm(
     """
     found = input._group_norm(num_groups, weight, bias, eps)
     if found is not None:
-        return found
+        if weight is not None and bias is not None:
+            return found
+        return _stand_for(found, "NativeGroupNormBackward0", (input, weight, bias), (input, weight))
     need_real("group_norm", input)
     if input.dim() < 2 or num_groups <= 0 or input.shape[1] % num_groups:
         raise RuntimeError(
