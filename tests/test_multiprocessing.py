@@ -182,7 +182,8 @@ kept = pyburn.ones(3).share_memory_()
 
 def test_named_memory_outlives_its_sender_and_goes_with_the_program():
     command = [sys.executable, "-c", SENDING]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    quiet = {**os.environ, "PYBURN_QUIET": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=quiet)
     values, _, pid = done.stdout.rpartition(" ")
     assert values == "[0.0, 1.0, 2.0]" and done.stderr == ""
     assert not any(name.startswith(f"pyburn_{pid.strip()}_") for name in os.listdir("/dev/shm"))
