@@ -28,6 +28,7 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         return Tensor::meta_of(shape, dtype);
     }
     let numel = checked_numel(shape)?;
+    device.check_size(numel, dtype)?;
     crate::check::allocation(numel.saturating_mul(dtype.size()))?;
     if device.is_cpu() {
         let zero = value.is_zero() && !value.as_f64().is_sign_negative();
@@ -42,7 +43,6 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         out.write(&one)?;
         return Ok(out);
     }
-    device.check_size(numel, dtype)?;
     let stored = device_view::stored_as(dtype, device)?;
     if numel == 0 {
         return Tensor::empty_on(device, shape, dtype);

@@ -226,8 +226,8 @@ impl Tensor {
             Data::Device(cell) => {
                 cell.device.check_alive()?;
                 // An expanded view may be larger than any memory.
-                crate::check::allocation(core.geometry.numel().saturating_mul(core.dtype.size()))?;
                 cell.device.check_size(core.geometry.numel(), core.dtype)?;
+                crate::check::allocation(core.geometry.numel().saturating_mul(core.dtype.size()))?;
                 device_view::read(cell.get(), &core.geometry, core.dtype.kind())
             }
         }
