@@ -41,6 +41,9 @@ TINY = {
     "efficientnet": tiny_efficientnet,
     "googlenet": lambda library, _, **kw: library.GoogLeNet(transform_input=True, **kw),
     "googlenet/without aux": lambda library, _, **kw: library.googlenet(aux_logits=False, **kw),
+    "maxvit": lambda library, _, **kw: library.MaxVit(
+        (64, 64), 8, 2, [8, 16], [2, 1], 4, 0.3, mlp_dropout=0.1, attention_dropout=0.1, **kw
+    ),
     "mnasnet": lambda library, _, **kw: library.MNASNet(0.2, **kw),
     "mobilenetv2": lambda library, _, **kw: library.mobilenet_v2(width_mult=0.35, **kw),
     "mobilenetv3": lambda library, _, **kw: library.mobilenet_v3_small(width_mult=0.5, reduced_tail=True, **kw),

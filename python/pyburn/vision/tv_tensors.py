@@ -1,4 +1,4 @@
-"""Tensors that say what they are, so that transforms know what to do with them: images, masks, boxes."""
+"""Tensors that say what they are, so that transforms know what to do with them: images, masks, boxes, key points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyburn._core import Tensor, _disabled_torch_function_impl, dtype
 from pyburn.ops import as_tensor
 from pyburn.vision._pil import is_pil, to_tensor
 
-__all__ = ["BoundingBoxFormat", "BoundingBoxes", "Image", "Mask", "TVTensor", "Video", "wrap"]
+__all__ = ["BoundingBoxFormat", "BoundingBoxes", "Image", "KeyPoints", "Mask", "TVTensor", "Video", "wrap"]
 
 Self = TypeVar("Self", bound="TVTensor")
 
@@ -168,6 +168,49 @@ class BoundingBoxes(TVTensor):
     def __repr__(self) -> str:
         about = f"format={self.format}, canvas_size={self.canvas_size}, clamping_mode={self.clamping_mode}"
         return f"BoundingBoxes({self.as_subclass(Tensor)!r}, {about})"
+
+
+class KeyPoints(TVTensor):
+    """Points (..., 2) of one image, each as x and y: single ones, polygons (N, points, 2), skeletons (N, bones, 2, 2).
+
+    Args:
+        data: A tensor, or what `as_tensor` takes.
+        canvas_size: The height and width of the image.
+        dtype: The dtype; the data's own when left out.
+        device: The device.
+        requires_grad: Whether gradients are recorded.
+
+    Raises:
+        ValueError: The last dimension has not two numbers.
+
+    Example:
+        >>> KeyPoints([[1, 2], [3, 4]], canvas_size=(10, 20)).canvas_size
+        (10, 20)
+    """
+
+    canvas_size: tuple[int, int]
+
+    def __new__(
+        cls,
+        data: Any,
+        *,
+        canvas_size: tuple[int, int],
+        dtype: dtype | None = None,
+        device: Any = None,
+        requires_grad: bool | None = None,
+    ) -> Any:
+        """The points."""
+        plain = cls._plain(data, dtype, device, requires_grad)
+        if plain.dim() == 0 or plain.shape[-1] != 2:
+            raise ValueError(f"Expected a tensor of shape (..., 2), not {tuple(plain.shape)}")
+        made = (plain.unsqueeze(0) if plain.dim() == 1 else plain).as_subclass(cls)
+        made.canvas_size = (int(canvas_size[0]), int(canvas_size[1]))
+        return made
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+    def __repr__(self) -> str:
+        return f"KeyPoints({self.as_subclass(Tensor)!r}, canvas_size={self.canvas_size})"
 
 
 def box_format(format: BoundingBoxFormat | str) -> BoundingBoxFormat:

@@ -29,6 +29,7 @@ from pyburn.vision.models.efficientnet import (
 )
 from pyburn.vision.models.googlenet import GoogLeNet, GoogLeNetOutputs, googlenet
 from pyburn.vision.models.inception import Inception3, InceptionOutputs, inception_v3
+from pyburn.vision.models.maxvit import MaxVit, maxvit_t
 from pyburn.vision.models.mnasnet import MNASNet, mnasnet0_5, mnasnet0_75, mnasnet1_0, mnasnet1_3
 from pyburn.vision.models.mobilenetv2 import MobileNetV2, mobilenet_v2
 from pyburn.vision.models.mobilenetv3 import MobileNetV3, mobilenet_v3_large, mobilenet_v3_small
@@ -102,6 +103,7 @@ __all__ = [
     "Inception3",
     "InceptionOutputs",
     "MNASNet",
+    "MaxVit",
     "MobileNetV2",
     "MobileNetV3",
     "RegNet",
@@ -140,6 +142,7 @@ __all__ = [
     "inception_v3",
     "interpolate_embeddings",
     "list_models",
+    "maxvit_t",
     "mnasnet0_5",
     "mnasnet0_75",
     "mnasnet1_0",

@@ -38,6 +38,7 @@ FILES: dict[str, dict[str, str]] = {
     "googlenet": {"IMAGENET1K_V1": "googlenet-1378be20.pth"},
     "inception_v3": {"IMAGENET1K_V1": "inception_v3_google-0cc3c7bd.pth"},
     "lraspp_mobilenet_v3_large": {"COCO_WITH_VOC_LABELS_V1": "lraspp_mobilenet_v3_large-d234d4ea.pth"},
+    "maxvit_t": {"IMAGENET1K_V1": "maxvit_t-bc5ab103.pth"},
     "mnasnet0_5": {"IMAGENET1K_V1": "mnasnet0.5_top1_67.823-3ffadce67e.pth"},
     "mnasnet0_75": {"IMAGENET1K_V1": "mnasnet0_75-7090bc5f.pth"},
     "mnasnet1_0": {"IMAGENET1K_V1": "mnasnet1.0_top1_73.512-f206786ef8.pth"},

@@ -15,7 +15,7 @@ __all__ = ["ImageClassification", "SemanticSegmentation", "preset"]
 # The part that is cut out, the shorter side before that, and the interpolation, for all that are not (224, 256).
 SIZES: dict[tuple[int, int, str], str] = {
     (224, 224, "bicubic"): (
-        "regnet_y_128gf.IMAGENET1K_SWAG_LINEAR_V1 regnet_y_16gf.IMAGENET1K_SWAG_LINEAR_V1 "
+        "maxvit_t.IMAGENET1K_V1 regnet_y_128gf.IMAGENET1K_SWAG_LINEAR_V1 regnet_y_16gf.IMAGENET1K_SWAG_LINEAR_V1 "
         "regnet_y_32gf.IMAGENET1K_SWAG_LINEAR_V1 vit_b_16.IMAGENET1K_SWAG_LINEAR_V1 "
         "vit_h_14.IMAGENET1K_SWAG_LINEAR_V1 vit_l_16.IMAGENET1K_SWAG_LINEAR_V1"
     ),

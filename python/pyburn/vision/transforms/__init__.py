@@ -42,6 +42,7 @@ from pyburn.vision.transforms.geometry import (
 )
 from pyburn.vision.transforms.misc import (
     ClampBoundingBoxes,
+    ClampKeyPoints,
     ConvertBoundingBoxFormat,
     ConvertImageDtype,
     GaussianBlur,
@@ -52,11 +53,14 @@ from pyburn.vision.transforms.misc import (
     Normalize,
     PILToTensor,
     SanitizeBoundingBoxes,
+    SanitizeKeyPoints,
+    SetClampingMode,
     ToDtype,
     ToImage,
     ToPILImage,
     ToPureTensor,
     ToTensor,
+    UniformTemporalSubsample,
 )
 
 __all__ = [
@@ -67,6 +71,7 @@ __all__ = [
     "AutoAugmentPolicy",
     "CenterCrop",
     "ClampBoundingBoxes",
+    "ClampKeyPoints",
     "ColorJitter",
     "Compose",
     "ConvertBoundingBoxFormat",
@@ -112,7 +117,9 @@ __all__ = [
     "RandomZoomOut",
     "Resize",
     "SanitizeBoundingBoxes",
+    "SanitizeKeyPoints",
     "ScaleJitter",
+    "SetClampingMode",
     "TenCrop",
     "ToDtype",
     "ToImage",
@@ -121,5 +128,6 @@ __all__ = [
     "ToTensor",
     "Transform",
     "TrivialAugmentWide",
+    "UniformTemporalSubsample",
     "functional",
 ]

@@ -24,7 +24,7 @@ from pyburn.vision.transforms.base import (
     query_size,
     uniform,
 )
-from pyburn.vision.tv_tensors import BoundingBoxes, Mask, TVTensor, Video
+from pyburn.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask, TVTensor, Video
 
 __all__ = ["JPEG", "CutMix", "MixUp", "RandomErasing"]
 
@@ -139,7 +139,7 @@ class _Mixing(Transform):
         whole = inputs if len(inputs) > 1 else inputs[0]
         flat, spec = tree_flatten(whole)
         chosen = self._needs_transform_list(flat)
-        if has_pil(flat) or any(isinstance(value, BoundingBoxes | Mask) for value in flat):
+        if has_pil(flat) or any(isinstance(value, BoundingBoxes | KeyPoints | Mask) for value in flat):
             raise ValueError(
                 f"{type(self).__name__}() does not support PIL images, bounding boxes, keypoints and masks."
             )

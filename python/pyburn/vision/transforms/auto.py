@@ -17,7 +17,7 @@ from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import Fill, Fills, Transform, fill_for, fills, is_image
 from pyburn.vision.transforms.functional.kinds import InterpolationMode, max_value
 from pyburn.vision.transforms.policies import POLICIES
-from pyburn.vision.tv_tensors import BoundingBoxes, Mask, TVTensor
+from pyburn.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask, TVTensor
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
@@ -119,7 +119,7 @@ class _Auto(Transform):
         chosen = self._needs_transform_list(flat)
         places = [i for i, value in enumerate(flat) if chosen[i] and is_image(value)]
         for value in flat:
-            if isinstance(value, BoundingBoxes | Mask):
+            if isinstance(value, BoundingBoxes | KeyPoints | Mask):
                 raise TypeError(f"Inputs of type {type(value).__name__} are not supported by {type(self).__name__}()")
         if not places:
             raise TypeError("Found no image in the sample.")

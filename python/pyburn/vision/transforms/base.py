@@ -13,14 +13,14 @@ from pyburn.utils._pytree import tree_flatten, tree_unflatten
 from pyburn.vision._pil import is_pil
 from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.functional.kinds import is_pure_tensor
-from pyburn.vision.tv_tensors import BoundingBoxes, Image, Mask, TVTensor, Video
+from pyburn.vision.tv_tensors import BoundingBoxes, Image, KeyPoints, Mask, TVTensor, Video
 
 __all__ = ["RandomApplyTransform", "Transform"]
 
 Fill = float | Sequence[float] | None
 Fills = Fill | dict[type | str, Fill]
 
-# Functions of colours: masks and boxes pass them as they are.
+# Functions of colours: masks, boxes and points pass them as they are.
 _COLOURS = {
     getattr(F, name)
     for name in F.__all__
@@ -67,9 +67,9 @@ class Transform(Module):
         raise NotImplementedError(f"{type(self).__name__}: a Transform must define transform(inpt, params).")
 
     def _call_kernel(self, function: Callable[..., Any], inpt: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(inpt, BoundingBoxes | Mask) and function in _COLOURS:
+        if isinstance(inpt, BoundingBoxes | KeyPoints | Mask) and function in _COLOURS:
             return inpt
-        if isinstance(inpt, TVTensor) and not isinstance(inpt, Image | Video | Mask | BoundingBoxes):
+        if isinstance(inpt, TVTensor) and not isinstance(inpt, Image | Video | Mask | BoundingBoxes | KeyPoints):
             return inpt
         return function(inpt, *args, **kwargs)
 
@@ -132,13 +132,13 @@ class RandomApplyTransform(Transform):
 
 
 def query_size(flat_inputs: Sequence[Any]) -> tuple[int, int]:
-    """The height and width that all images, masks and boxes have.
+    """The height and width that all images, masks, boxes and points have.
 
     Raises:
         TypeError: There is none.
         ValueError: They differ.
     """
-    kinds = [value for value in flat_inputs if is_image(value) or isinstance(value, Mask | BoundingBoxes)]
+    kinds = [value for value in flat_inputs if is_image(value) or isinstance(value, Mask | BoundingBoxes | KeyPoints)]
     sizes = {tuple(F.get_size(value)) for value in kinds}
     if not sizes:
         raise TypeError("No image, video, mask, bounding box of keypoint was found in the sample")

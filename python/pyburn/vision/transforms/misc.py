@@ -14,10 +14,12 @@ from pyburn.vision.transforms.base import Transform, has_pil, labels_of, two_num
 from pyburn.vision.transforms.functional.boxes import worth_keeping
 from pyburn.vision.transforms.functional.geometry import pair
 from pyburn.vision.transforms.functional.kinds import is_pure_tensor
-from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, Image, Mask, TVTensor, Video
+from pyburn.vision.transforms.functional.points import points_inside
+from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, Image, KeyPoints, Mask, TVTensor, Video
 
 __all__ = [
     "ClampBoundingBoxes",
+    "ClampKeyPoints",
     "ConvertBoundingBoxFormat",
     "ConvertImageDtype",
     "GaussianBlur",
@@ -28,11 +30,14 @@ __all__ = [
     "Normalize",
     "PILToTensor",
     "SanitizeBoundingBoxes",
+    "SanitizeKeyPoints",
+    "SetClampingMode",
     "ToDtype",
     "ToImage",
     "ToPILImage",
     "ToPureTensor",
     "ToTensor",
+    "UniformTemporalSubsample",
 ]
 
 Params = dict[str, Any]
@@ -326,6 +331,25 @@ class ToPureTensor(Transform):
         return inpt.as_subclass(Tensor)
 
 
+class UniformTemporalSubsample(Transform):
+    """Some images of a video, at equal distances; see `functional.uniform_temporal_subsample`.
+
+    Args:
+        num_samples: How many.
+    """
+
+    def __init__(self, num_samples: int) -> None:
+        super().__init__()
+        self.num_samples = num_samples
+
+    def _takes(self, value: Any) -> bool:
+        return is_pure_tensor(value) or isinstance(value, Video)
+
+    def transform(self, inpt: Any, params: Params) -> Any:
+        """The images."""
+        return F.uniform_temporal_subsample(inpt, self.num_samples)
+
+
 class _OfBoxes(Transform):
     def _takes(self, value: Any) -> bool:
         return isinstance(value, BoundingBoxes)
@@ -363,6 +387,88 @@ class ClampBoundingBoxes(_OfBoxes):
         return F.clamp_bounding_boxes(inpt, clamping_mode=self.clamping_mode)
 
 
+class SetClampingMode(_OfBoxes):
+    """Boxes that say how later transforms cut them off at the image's edges.
+
+    Args:
+        clamping_mode: "soft", "hard" or None; see `tv_tensors.BoundingBoxes`.
+
+    Raises:
+        ValueError: It is none of these.
+    """
+
+    def __init__(self, clamping_mode: str | None) -> None:
+        super().__init__()
+        if clamping_mode not in (None, "soft", "hard"):
+            raise ValueError(f"clamping_mode must be soft, hard or None, got {clamping_mode}")
+        self.clamping_mode = clamping_mode
+
+    def transform(self, inpt: Any, params: Params) -> Any:
+        """The boxes."""
+        return inpt._like(inpt.as_subclass(Tensor), clamping_mode=self.clamping_mode)
+
+
+class ClampKeyPoints(Transform):
+    """Points of which those beyond the image are moved to its edge."""
+
+    def _takes(self, value: Any) -> bool:
+        return isinstance(value, KeyPoints)
+
+    def transform(self, inpt: Any, params: Params) -> Any:
+        """The points."""
+        return F.clamp_keypoints(inpt)
+
+
+def _labels_for(found: Any, objects: Tensor, called: str) -> list[Tensor]:
+    """The labels that a sample has, each as many as there are objects."""
+    labels = [] if found is None else list(found) if isinstance(found, tuple | list) else [found]
+    for label in labels:
+        if not isinstance(label, Tensor):
+            raise ValueError(f"The labels in the input to forward() must be a tensor or None, got {type(label)}.")
+        if label.shape[0] != objects.shape[0]:
+            raise ValueError(
+                f"Number of {called} (shape={tuple(objects.shape)}) must match the number of labels. "
+                f"Found labels with shape={tuple(label.shape)}."
+            )
+    return labels
+
+
+class SanitizeKeyPoints(Transform):
+    """Without the points, or groups of points, that are not within the image, and without their labels.
+
+    Args:
+        labels_getter: A function from the sample to its labels, a tensor or several; "default" for what stands under
+            "labels"; None if there are none.
+
+    Raises:
+        ValueError: There are no points, or not as many labels.
+    """
+
+    def __init__(self, labels_getter: Callable[[Any], Any] | str | None = None) -> None:
+        super().__init__()
+        self.labels_getter = labels_getter
+        self._labels_getter = labels_of(labels_getter)
+
+    def forward(self, *inputs: Any) -> Any:
+        """The inputs without what is beyond the image."""
+        whole = inputs if len(inputs) > 1 else inputs[0]
+        found = self._labels_getter(whole)
+        flat, spec = tree_flatten(whole)
+        points = next((value for value in flat if isinstance(value, KeyPoints)), None)
+        if points is None:
+            raise ValueError("No keypoints were found in the sample")
+        labels = _labels_for(found, points, "keypoints")
+        params = {"valid": points_inside(points.as_subclass(Tensor), points.canvas_size), "labels": labels}
+        return tree_unflatten([self.transform(value, params) for value in flat], spec)
+
+    def transform(self, inpt: Any, params: Params) -> Any:
+        """The input without what is beyond the image."""
+        if not isinstance(inpt, KeyPoints) and not any(inpt is label for label in params["labels"]):
+            return inpt
+        kept = inpt.as_subclass(Tensor)[params["valid"]]
+        return inpt._like(kept) if isinstance(inpt, TVTensor) else kept
+
+
 class SanitizeBoundingBoxes(Transform):
     """Without the boxes that are too small or beyond the image, and without their labels and masks.
 
@@ -393,19 +499,11 @@ class SanitizeBoundingBoxes(Transform):
         """The inputs without what is not worth keeping."""
         whole = inputs if len(inputs) > 1 else inputs[0]
         found = self._labels_getter(whole)
-        labels = [] if found is None else list(found) if isinstance(found, tuple | list) else [found]
         flat, spec = tree_flatten(whole)
         boxes = next((value for value in flat if isinstance(value, BoundingBoxes)), None)
         if boxes is None:
             raise ValueError("No bounding boxes were found in the sample")
-        for label in labels:
-            if not isinstance(label, Tensor):
-                raise ValueError(f"The labels in the input to forward() must be a tensor or None, got {type(label)}.")
-            if label.shape[0] != boxes.shape[0]:
-                raise ValueError(
-                    f"Number of boxes (shape={boxes.shape}) and must match the number of labels."
-                    f"Found labels with shape={label.shape})."
-                )
+        labels = _labels_for(found, boxes, "boxes")
         plain = boxes.as_subclass(Tensor)
         valid = worth_keeping(plain, boxes.format, boxes.canvas_size, self.min_size, self.min_area)
         params = {"valid": valid, "labels": labels}

@@ -29,6 +29,7 @@ from pyburn.vision.transforms.functional.geometry import (
     get_dimensions,
     get_image_size,
     get_num_channels,
+    get_num_frames,
     get_size,
     hflip,
     horizontal_flip,
@@ -36,6 +37,7 @@ from pyburn.vision.transforms.functional.geometry import (
     resize,
     resized_crop,
     ten_crop,
+    uniform_temporal_subsample,
     vertical_flip,
     vflip,
 )
@@ -53,6 +55,7 @@ from pyburn.vision.transforms.functional.pixels import (
     to_pil_image,
     to_tensor,
 )
+from pyburn.vision.transforms.functional.points import clamp_keypoints, sanitize_keypoints
 from pyburn.vision.transforms.functional.warp import affine, elastic, elastic_transform, perspective, rotate
 
 __all__ = [
@@ -67,6 +70,7 @@ __all__ = [
     "autocontrast",
     "center_crop",
     "clamp_bounding_boxes",
+    "clamp_keypoints",
     "convert_bounding_box_format",
     "convert_image_dtype",
     "crop",
@@ -80,6 +84,7 @@ __all__ = [
     "get_dimensions",
     "get_image_size",
     "get_num_channels",
+    "get_num_frames",
     "get_size",
     "grayscale_to_rgb",
     "hflip",
@@ -98,6 +103,7 @@ __all__ = [
     "rgb_to_grayscale",
     "rotate",
     "sanitize_bounding_boxes",
+    "sanitize_keypoints",
     "solarize",
     "ten_crop",
     "to_dtype",
@@ -105,6 +111,7 @@ __all__ = [
     "to_image",
     "to_pil_image",
     "to_tensor",
+    "uniform_temporal_subsample",
     "vertical_flip",
     "vflip",
 ]

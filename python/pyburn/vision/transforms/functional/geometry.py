@@ -10,7 +10,7 @@ from pyburn._core import Tensor, float32, float64, int64, uint8
 from pyburn._core import bool as bool_
 from pyburn.nn.functional import interpolate
 from pyburn.nn.functional import pad as pad_tensor
-from pyburn.ops import cat, tensor
+from pyburn.ops import cat, linspace, tensor
 from pyburn.vision._borders import places
 from pyburn.vision._pil import is_pil, pillow, to_pil, to_tensor
 from pyburn.vision.transforms.functional.boxes import CXCYWH, XYXY, clamped, from_corners, to_corners
@@ -21,7 +21,8 @@ from pyburn.vision.transforms.functional.kinds import (
     flat_images,
     interpolation_mode,
 )
-from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat
+from pyburn.vision.transforms.functional.points import flipped_points, resized_points, shifted_points
+from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, KeyPoints
 
 __all__ = [
     "center_crop",
@@ -30,6 +31,7 @@ __all__ = [
     "get_dimensions",
     "get_image_size",
     "get_num_channels",
+    "get_num_frames",
     "get_size",
     "hflip",
     "horizontal_flip",
@@ -37,6 +39,7 @@ __all__ = [
     "resize",
     "resized_crop",
     "ten_crop",
+    "uniform_temporal_subsample",
     "vertical_flip",
     "vflip",
 ]
@@ -71,15 +74,49 @@ def get_num_channels(inpt: Any) -> int:
     return get_dimensions(inpt)[0]
 
 
+def get_num_frames(inpt: Tensor) -> int:
+    """How many images a video (..., T, C, H, W) has.
+
+    Example:
+        >>> import pyburn
+        >>> get_num_frames(pyburn.zeros(7, 3, 4, 5))
+        7
+    """
+    return inpt.shape[-4]
+
+
+def uniform_temporal_subsample(inpt: Any, num_samples: int) -> Any:
+    """Some images of a video (..., T, C, H, W), the first and the last and those between at equal distances.
+
+    Args:
+        inpt: The video.
+        num_samples: How many; more than there are repeats some.
+
+    Example:
+        >>> import pyburn
+        >>> uniform_temporal_subsample(pyburn.arange(7).reshape(7, 1, 1, 1), 3).flatten().tolist()
+        [0, 3, 6]
+    """
+
+    def kernel(video: Tensor) -> Tensor:
+        if video.dim() < 4:
+            raise ValueError(
+                f"uniform_temporal_subsample: a video has the shape (..., T, C, H, W), not {tuple(video.shape)}."
+            )
+        return video.index_select(-4, linspace(0, video.shape[-4] - 1, num_samples, device=video.device).long())
+
+    return applied("uniform_temporal_subsample", inpt, kernel)
+
+
 def get_size(inpt: Any) -> list[int]:
-    """The height and width of an image, of a mask, or of the image that boxes belong to.
+    """The height and width of an image, of a mask, or of the image that boxes or points belong to.
 
     Example:
         >>> import pyburn
         >>> get_size(pyburn.zeros(3, 4, 5))
         [4, 5]
     """
-    return list(inpt.canvas_size) if isinstance(inpt, BoundingBoxes) else get_dimensions(inpt)[1:]
+    return list(inpt.canvas_size) if isinstance(inpt, BoundingBoxes | KeyPoints) else get_dimensions(inpt)[1:]
 
 
 def get_image_size(inpt: Any) -> list[int]:
@@ -118,6 +155,7 @@ def horizontal_flip(inpt: Any) -> Any:
         lambda image: image.transpose(0),  # FLIP_LEFT_RIGHT
         lambda mask: mask.flip(-1),
         lambda boxes, format, canvas, mode: (_flipped_boxes(boxes, format, canvas[1], 0), canvas),
+        lambda points, canvas: (flipped_points(points, canvas[1], 0), canvas),
     )
 
 
@@ -136,6 +174,7 @@ def vertical_flip(inpt: Any) -> Any:
         lambda image: image.transpose(1),  # FLIP_TOP_BOTTOM
         lambda mask: mask.flip(-2),
         lambda boxes, format, canvas, mode: (_flipped_boxes(boxes, format, canvas[0], 1), canvas),
+        lambda points, canvas: (flipped_points(points, canvas[0], 1), canvas),
     )
 
 
@@ -244,7 +283,11 @@ def resize(
         ratios = tensor([new[1] / canvas[1], new[0] / canvas[0]] * 2, device=boxes.device)
         return (boxes if new == canvas else (boxes * ratios).to(boxes.dtype)), new
 
-    return applied("resize", inpt, image_kernel, pil_kernel, mask_kernel, box_kernel)
+    def point_kernel(points: Tensor, canvas: Size) -> tuple[Tensor, Size]:
+        new = resized_size(canvas, size, max_size)
+        return resized_points(points, canvas, new), new
+
+    return applied("resize", inpt, image_kernel, pil_kernel, mask_kernel, box_kernel, point_kernel)
 
 
 def _hw(image: Tensor) -> Size:
@@ -275,7 +318,7 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
     """A part of the input; what lies beyond it is 0.
 
     Args:
-        inpt: An image, masks or boxes.
+        inpt: An image, masks, boxes or key points.
         top: The first row.
         left: The first column.
         height: How many rows.
@@ -295,7 +338,13 @@ def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
         return _cut(image, top, left, height, width)
 
     return applied(
-        "crop", inpt, kernel, lambda image: image.crop((left, top, left + width, top + height)), kernel, box_kernel
+        "crop",
+        inpt,
+        kernel,
+        lambda image: image.crop((left, top, left + width, top + height)),
+        kernel,
+        box_kernel,
+        lambda points, canvas: (shifted_points(points, -left, -top), (height, width)),
     )
 
 
@@ -314,7 +363,7 @@ def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
     """The middle of the input, with 0 around it where it is smaller.
 
     Args:
-        inpt: An image, masks or boxes.
+        inpt: An image, masks, boxes or key points.
         output_size: The height and width, or one number for both.
 
     Example:
@@ -324,7 +373,7 @@ def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
     """
     height, width = pair(output_size)
     high, wide = get_size(inpt)
-    if not isinstance(inpt, BoundingBoxes) and (height > high or width > wide):
+    if not isinstance(inpt, BoundingBoxes | KeyPoints) and (height > high or width > wide):
         more_y, more_x = max(height - high, 0), max(width - wide, 0)
         inpt = pad(inpt, [more_x // 2, more_y // 2, (more_x + 1) // 2, (more_y + 1) // 2])
         high, wide = get_size(inpt)
@@ -429,7 +478,7 @@ def pad(inpt: Any, padding: int | Sequence[int], fill: Fill = None, padding_mode
     """The input with a border around it.
 
     Args:
-        inpt: An image, masks or boxes.
+        inpt: An image, masks, boxes or key points.
         padding: How wide the border is: one number, (left and right, top and bottom), or (left, top, right, bottom).
         fill: What it holds: 0, a number, or one for each channel.
         padding_mode: "constant" for `fill`; "edge" for the outermost pixel; "reflect" for the mirror image without the
@@ -470,12 +519,19 @@ def pad(inpt: Any, padding: int | Sequence[int], fill: Fill = None, padding_mode
         new = canvas[0] + top + bottom, canvas[1] + left + right
         return clamped(_shifted_boxes(boxes, format, left, top), format, new, clamping), new
 
+    def point_kernel(points: Tensor, canvas: Size) -> tuple[Tensor, Size]:
+        if padding_mode != "constant":
+            raise ValueError(
+                f"Padding mode '{padding_mode}' is not supported with KeyPoints (supported modes are constant)"
+            )
+        return shifted_points(points, left, top), (canvas[0] + top + bottom, canvas[1] + left + right)
+
     def kernel(image: Tensor) -> Tensor:
         if padding_mode != "constant" and isinstance(fill, tuple | list) and len(fill) > 1:
             raise ValueError(f"Padding mode '{padding_mode}' is not supported if fill is not scalar")
         return _padded(image, sides, fill, padding_mode)
 
-    return applied("pad", inpt, kernel, pil_kernel, mask_kernel, box_kernel)
+    return applied("pad", inpt, kernel, pil_kernel, mask_kernel, box_kernel, point_kernel)
 
 
 def pil_fill(fill: Fill, image: Any) -> Any:

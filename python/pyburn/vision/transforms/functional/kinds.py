@@ -1,4 +1,4 @@
-"""Which kernel is for which input: tensors, images of PIL, masks and boxes."""
+"""Which kernel is for which input: tensors, images of PIL, masks, boxes and points."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 
 from pyburn._core import Tensor, dtype, int8, int16, int32, int64, uint8, uint16
 from pyburn.vision._pil import is_pil, to_pil, to_tensor
-from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, Image, Mask, TVTensor, Video
+from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, Image, KeyPoints, Mask, TVTensor, Video
 
 __all__ = ["InterpolationMode", "applied", "interpolation_mode", "is_pure_tensor", "max_value"]
 
 Kernel = Callable[[Tensor], Any]
 # Boxes with their format, the size of their image and how they are clamped, to boxes and the new size.
 BoxKernel = Callable[[Tensor, BoundingBoxFormat, tuple[int, int], str | None], tuple[Tensor, tuple[int, int]]]
+
+# Points with the size of their image, to points and the new size.
+PointKernel = Callable[[Tensor, tuple[int, int]], tuple[Tensor, tuple[int, int]]]
 
 
 class InterpolationMode(Enum):
@@ -114,6 +117,7 @@ def applied(
     pil: Callable[[Any], Any] | None = None,
     mask: Kernel | None = None,
     boxes: BoxKernel | None = None,
+    points: PointKernel | None = None,
 ) -> Any:
     """What the kernel for this input gives, of the input's kind.
 
@@ -124,6 +128,7 @@ def applied(
         pil: For images of PIL; they pass through `image` as tensors when left out.
         mask: For masks as (N, H, W).
         boxes: For boxes.
+        points: For key points.
 
     Raises:
         TypeError: There is no kernel for this input.
@@ -133,6 +138,9 @@ def applied(
     if isinstance(inpt, BoundingBoxes) and boxes is not None:
         made, canvas = boxes(inpt.as_subclass(Tensor), inpt.format, inpt.canvas_size, inpt.clamping_mode)
         return inpt._like(made, canvas_size=canvas)
+    if isinstance(inpt, KeyPoints) and points is not None:
+        moved, canvas = points(inpt.as_subclass(Tensor), inpt.canvas_size)
+        return inpt._like(moved, canvas_size=canvas)
     if isinstance(inpt, Mask) and mask is not None:
         return inpt._like(_as_image(mask, inpt.as_subclass(Tensor)))
     if isinstance(inpt, Image | Video):

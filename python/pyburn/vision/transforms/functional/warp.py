@@ -25,6 +25,7 @@ from pyburn.vision.transforms.functional.kinds import (
     flat_images,
     interpolation_mode,
 )
+from pyburn.vision.transforms.functional.points import in_floats
 from pyburn.vision.tv_tensors import BoundingBoxFormat
 
 __all__ = ["affine", "elastic", "elastic_transform", "perspective", "rotate"]
@@ -120,12 +121,18 @@ def _affine_boxes(
 ) -> Tensor:
     if boxes.numel() == 0:
         return boxes
-    points = _moved(corner_points(boxes, format), rows)
-    if new != canvas:
-        height, width = (float(size) for size in canvas)
-        frame = tensor([[0.0, 0.0], [0.0, height], [width, height], [width, 0.0]], dtype=points.dtype)
-        points = points - _moved(frame.to(points.device), rows).amin(0)
+    points = _in_frame(corner_points(boxes, format), canvas, rows, new)
     return around_points(points, boxes, format, new, mode)
+
+
+def _in_frame(points: Tensor, canvas: Size, rows: Sequence[float], new: Size) -> Tensor:
+    """Points that are moved with an image of size `canvas`, of which all is seen in the size `new`."""
+    moved = _moved(points, rows)
+    if new == canvas:
+        return moved
+    height, width = (float(size) for size in canvas)
+    frame = tensor([[0.0, 0.0], [0.0, height], [width, height], [width, 0.0]], dtype=points.dtype)
+    return moved - _moved(frame.to(points.device), rows).amin(0)
 
 
 def _checked(
@@ -163,7 +170,7 @@ def affine(
     """The input turned, moved, scaled and sheared, in the size it has.
 
     Args:
-        inpt: An image, masks or boxes.
+        inpt: An image, masks, boxes or key points.
         angle: Degrees, clockwise.
         translate: Pixels to the right and down.
         scale: A factor.
@@ -184,6 +191,9 @@ def affine(
     mode = interpolation_mode(interpolation)
     angle, moves, shears, middle = _checked(angle, translate, scale, shear, center)
 
+    def forwards(canvas: Size) -> list[float]:
+        return affine_matrix(middle or [canvas[1] * 0.5, canvas[0] * 0.5], angle, moves, scale, shears)
+
     def read(image: Tensor, how: str) -> Tensor:
         size = image.shape[-2], image.shape[-1]
         around = _from_middle(middle, size)
@@ -196,8 +206,7 @@ def affine(
         return image.transform(image.size, _AFFINE, rows, PIL_MODES[mode], fillcolor=pil_fill(fill, image))
 
     def box_kernel(boxes: Tensor, format: BoundingBoxFormat, canvas: Size, clamping: str | None) -> tuple[Tensor, Size]:
-        rows = affine_matrix(middle or [canvas[1] * 0.5, canvas[0] * 0.5], angle, moves, scale, shears)
-        return _affine_boxes(boxes, format, canvas, rows, canvas, clamping), canvas
+        return _affine_boxes(boxes, format, canvas, forwards(canvas), canvas, clamping), canvas
 
     return applied(
         "affine",
@@ -206,6 +215,7 @@ def affine(
         pil_kernel,
         lambda mask: read(mask, "nearest"),
         box_kernel,
+        lambda points, canvas: (in_floats(points, lambda each: _moved(each, forwards(canvas))), canvas),
     )
 
 
@@ -235,7 +245,7 @@ def rotate(
     """The input turned.
 
     Args:
-        inpt: An image, masks or boxes.
+        inpt: An image, masks, boxes or key points.
         angle: Degrees, against the clock.
         interpolation: "nearest" or "bilinear"; for images of PIL also "bicubic".
         expand: Whether the result is as large as the turned input, instead of as large as the input.
@@ -265,11 +275,18 @@ def rotate(
         return image.rotate(angle, PIL_MODES[mode], expand, middle, fillcolor=pil_fill(fill, image))
 
     def box_kernel(boxes: Tensor, format: BoundingBoxFormat, canvas: Size, clamping: str | None) -> tuple[Tensor, Size]:
+        rows, new = frame(canvas)
+        return _affine_boxes(boxes, format, canvas, rows, new, clamping), new
+
+    def frame(canvas: Size) -> tuple[list[float], Size]:
         middle = center or [canvas[1] * 0.5, canvas[0] * 0.5]
         rows = affine_matrix(middle, -angle, [0.0, 0.0], 1.0, [0.0, 0.0])
         backwards = inverse_affine_matrix(middle, -angle, [0.0, 0.0], 1.0, [0.0, 0.0])
-        new = _expanded(backwards, canvas) if expand else canvas
-        return _affine_boxes(boxes, format, canvas, rows, new, clamping), new
+        return rows, _expanded(backwards, canvas) if expand else canvas
+
+    def point_kernel(points: Tensor, canvas: Size) -> tuple[Tensor, Size]:
+        rows, new = frame(canvas) if points.numel() else ([], canvas)
+        return in_floats(points, lambda each: _in_frame(each, canvas, rows, new)), new
 
     return applied(
         "rotate",
@@ -278,6 +295,7 @@ def rotate(
         pil_kernel,
         lambda mask: read(mask, "nearest"),
         box_kernel,
+        point_kernel,
     )
 
 
@@ -328,19 +346,25 @@ def _perspective_boxes(
 ) -> Tensor:
     if boxes.numel() == 0:
         return boxes
+    # Whole numbers become corners before they become floats, as in torchvision.
+    points = corner_points(to_corners(boxes, format), XYXY)
+    return around_points(_perspective_points(points, c), boxes, format, canvas, mode)
+
+
+def _perspective_points(points: Tensor, c: Sequence[float]) -> Tensor:  # (..., 2)
     determinant = c[0] * c[4] - c[1] * c[3]
     if determinant == 0:
-        raise RuntimeError(f"perspective: the coefficients {list(c)} cannot be inverted, so boxes cannot follow.")
+        raise RuntimeError(
+            f"perspective: the coefficients {list(c)} cannot be inverted, so boxes and points cannot follow."
+        )
     matrix = [
         [c[4] - c[5] * c[7], c[2] * c[7] - c[1], c[1] * c[5] - c[2] * c[4]],
         [c[5] * c[6] - c[3], c[0] - c[2] * c[6], c[2] * c[3] - c[0] * c[5]],
         [c[3] * c[7] - c[4] * c[6], c[1] * c[6] - c[0] * c[7], determinant],
     ]
-    # Whole numbers become corners before they become floats, as in torchvision.
-    points = corner_points(to_corners(boxes, format), XYXY)
     rows = tensor([[part / determinant for part in row] for row in matrix], dtype=points.dtype, device=points.device)
     moved = points @ rows[:, :2].t() + rows[:, 2]
-    return around_points(moved[..., :2] / moved[..., 2:], boxes, format, canvas, mode)
+    return moved[..., :2] / moved[..., 2:]
 
 
 def perspective(
@@ -354,7 +378,7 @@ def perspective(
     """The input as seen from the side: its four points go to four others.
 
     Args:
-        inpt: An image, masks or boxes.
+        inpt: An image, masks, boxes or key points.
         startpoints: Four points (x, y).
         endpoints: Where they go.
         interpolation: "nearest" or "bilinear"; for images of PIL also "bicubic".
@@ -387,6 +411,7 @@ def perspective(
         pil_kernel,
         lambda mask: read(mask, "nearest"),
         lambda boxes, format, canvas, clamping: (_perspective_boxes(boxes, format, canvas, numbers, clamping), canvas),
+        lambda points, canvas: (in_floats(points, lambda each: _perspective_points(each, numbers)), canvas),
     )
 
 
@@ -402,15 +427,19 @@ def _elastic_boxes(
 ) -> Tensor:
     if boxes.numel() == 0:
         return boxes
-    kind = _float_of(boxes)
-    grid = _identity_grid(canvas, kind, boxes.device) - displacement.to(device=boxes.device, dtype=kind)
     corners = to_corners(boxes, format).reshape(-1, 4)
-    points = corner_points(corners, XYXY).ceil().long()
-    columns, rows = points[..., 0].clamp(0, canvas[1] - 1), points[..., 1].clamp(0, canvas[0] - 1)
-    size = tensor([float(canvas[1]), float(canvas[0])], dtype=kind, device=boxes.device)
-    moved = (grid[0][rows, columns] + 1) * (0.5 * size) - 0.5
+    moved = _elastic_points(corner_points(corners, XYXY).ceil(), canvas, displacement)
     around = cat([moved.amin(1), moved.amax(1)], -1).to(boxes.dtype)
     return from_corners(clamped(around, XYXY, canvas, mode), format).reshape(boxes.shape)
+
+
+def _elastic_points(points: Tensor, canvas: Size, displacement: Tensor) -> Tensor:  # (..., 2)
+    """Where the pixels of these places go, which are floats."""
+    kind, whole = points.dtype, points.long()
+    grid = _identity_grid(canvas, kind, points.device) - displacement.to(device=points.device, dtype=kind)
+    columns, rows = whole[..., 0].clamp(0, canvas[1] - 1), whole[..., 1].clamp(0, canvas[0] - 1)
+    size = tensor([float(canvas[1]), float(canvas[0])], dtype=kind, device=points.device)
+    return (grid[0][rows, columns] + 1) * (0.5 * size) - 0.5
 
 
 def elastic(
@@ -419,7 +448,7 @@ def elastic(
     """The input with each pixel read a little beside its place.
 
     Args:
-        inpt: An image, masks or boxes.
+        inpt: An image, masks, boxes or key points.
         displacement: (1, H, W, 2): how far to the right and down each is read, in halves of the image.
         interpolation: "nearest" or "bilinear".
         fill: What is beyond the input: 0, a number, or one for each channel.
@@ -457,6 +486,10 @@ def elastic(
         check(canvas)
         return _elastic_boxes(boxes, format, canvas, displacement, clamping), canvas
 
+    def point_kernel(points: Tensor, canvas: Size) -> tuple[Tensor, Size]:
+        check(canvas)
+        return in_floats(points, lambda each: _elastic_points(each, canvas, displacement)), canvas
+
     return applied(
         "elastic",
         inpt,
@@ -464,6 +497,7 @@ def elastic(
         None,
         lambda mask: read(mask, "nearest"),
         box_kernel,
+        point_kernel,
     )
 
 
