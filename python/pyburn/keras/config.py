@@ -8,10 +8,14 @@ from pyburn import _core
 
 __all__ = [
     "DTypePolicy",
+    "backend",
+    "disable_interactive_logging",
     "dtype_policy",
+    "enable_interactive_logging",
     "epsilon",
     "floatx",
     "image_data_format",
+    "is_interactive_logging_enabled",
     "set_dtype_policy",
     "set_epsilon",
     "set_floatx",
@@ -116,6 +120,39 @@ def set_floatx(value: str) -> None:
     if value not in ("float16", "bfloat16", "float32", "float64"):
         raise ValueError(f"set_floatx: {value!r} is no float dtype; give float16, bfloat16, float32 or float64")
     _SETTINGS["floatx"] = value
+
+
+def backend() -> str:
+    """The name of Keras's backend whose programs run here: tensors are those of torch's API.
+
+    Example:
+        >>> backend()
+        'torch'
+    """
+    return "torch"
+
+
+_LOGGING = {"interactive": True}
+
+
+def enable_interactive_logging() -> None:
+    """Nothing; `verbose="auto"` shows a bar."""
+    _LOGGING["interactive"] = True
+
+
+def disable_interactive_logging() -> None:
+    """Nothing; `verbose="auto"` shows a line for each epoch, as Keras does then."""
+    _LOGGING["interactive"] = False
+
+
+def is_interactive_logging_enabled() -> bool:
+    """Whether `verbose="auto"` shows a bar.
+
+    Example:
+        >>> is_interactive_logging_enabled()
+        True
+    """
+    return _LOGGING["interactive"]
 
 
 def epsilon() -> float:

@@ -281,6 +281,11 @@ _NAMES = by_name(
     zero=Zeros,
 )
 IdentityInitializer, OrthogonalInitializer = Identity, Orthogonal
+# Keras has its classes under these names too.
+constant, identity, ones, orthogonal, zeros = Constant, Identity, Ones, Orthogonal, Zeros
+glorot_normal, glorot_uniform, he_normal, he_uniform = GlorotNormal, GlorotUniform, HeNormal, HeUniform
+lecun_normal, lecun_uniform, variance_scaling = LecunNormal, LecunUniform, VarianceScaling
+random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, TruncatedNormal
 get = getter("initializers", Initializer, _NAMES)
 serialize = serialize_keras_object
 

@@ -363,7 +363,7 @@ class Layer(Weights):
         self._build_once(signature, args, named)
         return shape_of(self.compute_output_spec(*args, **named))
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """The mask of the result; a layer that passes masks on gives the one it got."""
         return previous_mask
 

@@ -19,6 +19,17 @@ from pyburn.keras._registry import (
     serialize_keras_object,
 )
 from pyburn.keras.callbacks.progress import Progbar
+from pyburn.keras.config import (
+    disable_interactive_logging,
+    enable_interactive_logging,
+    is_interactive_logging_enabled,
+)
+from pyburn.keras.folders import (
+    image_dataset_from_directory,
+    text_dataset_from_directory,
+    timeseries_dataset_from_array,
+)
+from pyburn.keras.images import array_to_img, img_to_array, load_img, save_img
 from pyburn.keras.symbolic import is_keras_tensor
 from pyburn.keras.training.feeding import (
     PyDataset,
@@ -32,20 +43,30 @@ __all__ = [
     "Progbar",
     "PyDataset",
     "Sequence",
+    "array_to_img",
     "clear_session",
     "custom_object_scope",
     "deserialize_keras_object",
+    "disable_interactive_logging",
+    "enable_interactive_logging",
     "get_custom_objects",
     "get_registered_name",
     "get_registered_object",
+    "image_dataset_from_directory",
+    "img_to_array",
+    "is_interactive_logging_enabled",
     "is_keras_tensor",
+    "load_img",
     "normalize",
     "pack_x_y_sample_weight",
     "pad_sequences",
     "register_keras_serializable",
+    "save_img",
     "serialize_keras_object",
     "set_random_seed",
     "split_dataset",
+    "text_dataset_from_directory",
+    "timeseries_dataset_from_array",
     "to_categorical",
     "unpack_x_y_sample_weight",
 ]

@@ -53,6 +53,11 @@ class _Assigned(Tensor):
         """A copy of the values as a numpy array."""
         return self.detach().cpu().clone().numpy()
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """What pickle needs to make the weight again under its name."""
+        make, arguments = super().__reduce_ex__(protocol)[:2]
+        return _rebuild, (make, arguments, getattr(self, "_path", None))
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """A weight with its own copy of the values, of the same name."""
         copied: Any = super().__deepcopy__(memo)
@@ -107,6 +112,12 @@ class Variable(_Assigned, nn.Parameter):
 
 class State(_Assigned, nn.Buffer):
     """A weight that training leaves alone, such as a running mean."""
+
+
+def _rebuild(make: Any, arguments: tuple[Any, ...], path: str | None) -> Any:
+    made = make(*arguments)
+    made._path = path
+    return made
 
 
 def _first_values(initializer: Any, shape: Any, dtype: Any) -> Tensor:

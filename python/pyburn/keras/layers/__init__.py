@@ -9,6 +9,7 @@ from pyburn.keras.layers import cells as _cells
 from pyburn.keras.layers import conv as _conv
 from pyburn.keras.layers import convlstm as _convlstm
 from pyburn.keras.layers import core as _core_layers
+from pyburn.keras.layers import lookup as _lookup
 from pyburn.keras.layers import merging as _merging
 from pyburn.keras.layers import normalization as _normalization
 from pyburn.keras.layers import pooling as _pooling
@@ -22,6 +23,7 @@ from pyburn.keras.layers.cells import *  # noqa: F403
 from pyburn.keras.layers.conv import *  # noqa: F403
 from pyburn.keras.layers.convlstm import *  # noqa: F403
 from pyburn.keras.layers.core import *  # noqa: F403
+from pyburn.keras.layers.lookup import *  # noqa: F403
 from pyburn.keras.layers.merging import *  # noqa: F403
 from pyburn.keras.layers.normalization import *  # noqa: F403
 from pyburn.keras.layers.pooling import *  # noqa: F403
@@ -39,6 +41,7 @@ __all__ = [
     *_conv.__all__,
     *_convlstm.__all__,
     *_core_layers.__all__,
+    *_lookup.__all__,
     *_merging.__all__,
     *_normalization.__all__,
     *_pooling.__all__,

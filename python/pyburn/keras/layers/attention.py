@@ -87,7 +87,7 @@ class Attention(Layer):
             found = found * query_mask.unsqueeze(-1).to(found.dtype)
         return (found, weights) if return_attention_scores else found
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return previous_mask[0] if isinstance(previous_mask, (list, tuple)) else None
 
 
@@ -284,7 +284,7 @@ class MultiHeadAttention(_Heads):
         found = self._output_dense((used @ v).transpose(1, 2))
         return (found, weights) if return_attention_scores else found
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return previous_mask if isinstance(previous_mask, Tensor) else None
 
 
@@ -401,7 +401,7 @@ class GroupedQueryAttention(_Heads):
         found = self._output_dense((used @ v).transpose(1, 2))
         return (found, weights) if return_attention_scores else found
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return previous_mask if isinstance(previous_mask, Tensor) else None
 
 

@@ -433,7 +433,7 @@ class Embedding(Layer):
         found = functional.embedding(places, self.embeddings)
         return found.to(settings.as_dtype(self.compute_dtype))
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return inputs != 0 if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:
@@ -488,7 +488,7 @@ class Masking(Layer):
         self.mask_value = mask_value
         self.supports_masking = self._makes_masks = True
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return (inputs != self.mask_value).any(-1)
 
     def call(self, inputs: Any) -> Any:
@@ -537,7 +537,7 @@ class Lambda(Layer):
         extra = {"mask": mask, "training": training}
         return self.function(inputs, **self.arguments, **{name: extra[name] for name in extra if name in names})
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
 
     def get_config(self) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class _Merge(Layer):
         even = [each.reshape(each.shape[0], *[1] * (rank - each.dim()), *each.shape[1:]) for each in given]
         return functools.reduce(self._merge, even)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         found = [each for each in previous_mask or [] if each is not None]
         return functools.reduce(ops.logical_or, found) if found else None
 
@@ -170,7 +170,7 @@ class Concatenate(Layer):
     def call(self, inputs: Any) -> Any:
         return ops.cat(_listed(self, inputs), self.axis)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         if previous_mask is None or all(each is None for each in previous_mask):
             return None
         masks = []
@@ -222,7 +222,7 @@ class Dot(Layer):
         found = ops.bmm(rows, columns).reshape(*left.shape[:-1], *right.shape[2:])
         return found.unsqueeze(-1) if found.dim() == 1 else found
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return None
 
 

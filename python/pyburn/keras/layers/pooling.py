@@ -197,7 +197,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         total = weight.sum(axis, keepdim=self.keepdims)
         return (inputs * weight).sum(axis, keepdim=self.keepdims) / total
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return None
 
 

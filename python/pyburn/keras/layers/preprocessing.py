@@ -10,6 +10,7 @@ from pyburn._core import ShapeError, Tensor
 from pyburn.keras import config as settings
 from pyburn.keras.layer import Layer
 from pyburn.keras.layers import _images as images
+from pyburn.keras.symbolic import any_symbolic
 from pyburn.nn import functional
 
 __all__ = [
@@ -456,7 +457,17 @@ class RandomContrast(_Random):
         return ops.clamp((x - mean) * times + mean, *self.value_range)
 
 
-class Normalization(Layer):
+class _OnNumbers(Layer):
+    """A layer that takes lists of numbers too."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What calling the layer gives."""
+        if args and isinstance(args[0], (list, tuple)) and not any_symbolic(args[0]):
+            args = (ops.as_tensor(args[0]), *args[1:])
+        return super().forward(*args, **kwargs)
+
+
+class Normalization(_OnNumbers):
     """`(inputs - mean) / sqrt(variance)`, with numbers that are given or learned by `adapt`.
 
     Args:
@@ -523,7 +534,7 @@ class Normalization(Layer):
         return mean + x * spread if self.invert else (x - mean) / spread
 
 
-class CategoryEncoding(Layer):
+class CategoryEncoding(_OnNumbers):
     """Class numbers as rows of zeros and ones, or of counts.
 
     Args:
@@ -572,7 +583,7 @@ class CategoryEncoding(Layer):
         return config
 
 
-class Discretization(Layer):
+class Discretization(_OnNumbers):
     """The number of the bin that a value falls into.
 
     Args:

@@ -100,7 +100,7 @@ class RNN(Layer):
             state = list(moved) if isinstance(moved, (list, tuple)) else [moved]
         return ops.stack(outputs, 1) if self.return_sequences else None, output, state
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         first = mask if self.return_sequences else None
         return [first, *[None] * len(flatten(self.cell.state_size))] if self.return_state else first
@@ -381,7 +381,7 @@ class Bidirectional(Layer):
         self.forward_layer.reset_states()
         self.backward_layer.reset_states()
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         return mask if self.return_sequences and not self.return_state else None
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyburn._core import ShapeError
+from pyburn.autograd import no_grad
 from pyburn.keras import losses as losses_module
 from pyburn.keras import metrics as metrics_module
 from pyburn.keras.metrics.base import Mean, MeanMetricWrapper, Metric
@@ -125,10 +126,18 @@ class CompiledLoss:
         return [each for each, loss in zip(self.trackers, self.losses or []) if loss is not None]
 
 
-class CompiledMetrics:
-    """The metrics of all outputs."""
+class CompiledMetrics(Metric):
+    """The metrics of all outputs as one, as a `train_step` of one's own finds it in `model.metrics`.
 
-    def __init__(self, metrics: Any, weighted_metrics: Any) -> None:
+    Args:
+        metrics: What `compile` was given.
+        weighted_metrics: Those that take the weights of samples into account.
+        outputs: From labels, predictions and weights to the names of the outputs and those of each.
+    """
+
+    def __init__(self, metrics: Any, weighted_metrics: Any, outputs: Callable[[Any, Any, Any], Any]) -> None:
+        super().__init__(name="compile_metrics")
+        self._outputs = outputs
         for given, word in ((metrics, "metrics"), (weighted_metrics, "weighted_metrics")):
             if given is not None and not isinstance(given, (list, tuple, dict)):
                 raise ValueError(f"compile: {word} must be a list or a dictionary, but is {given!r}; write [{given!r}]")
@@ -156,8 +165,16 @@ class CompiledMetrics:
             made.append([_metric(one, true, pred) for one in several if one is not None])
         return made
 
-    def update(self, names: list[str], y_true: list[Any], y_pred: list[Any], weights: list[Any]) -> None:
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Nothing; the metrics have seen one batch more."""
+        with no_grad():
+            self._update(*self._outputs(y_true, y_pred, sample_weight))
+
+    def reset_state(self) -> None:
+        for metric in self.metrics:
+            metric.reset_state()
+
+    def _update(self, names: list[str], y_true: list[Any], y_pred: list[Any], weights: list[Any]) -> None:
         if self.plain is None:
             self.names = names
             self.plain = self._per_output(self.given, names, y_true, y_pred)
@@ -176,7 +193,7 @@ class CompiledMetrics:
         groups = [*(self.plain or []), *self.weighted]
         return [metric for group in groups for metric in group]
 
-    def results(self) -> dict[str, Any]:
+    def result(self) -> dict[str, Any]:
         """The numbers so far by name; with several outputs the name of the output comes first."""
         found: dict[str, Any] = {}
         for kind, groups in (("", self.plain or []), ("weighted_", self.weighted)):

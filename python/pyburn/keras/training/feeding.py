@@ -203,6 +203,24 @@ class Stream(Batches):
             self.source.on_epoch_end()
 
 
+class Kept(Batches):
+    """The batches of a source that is gone through again and again; those of an iterator are remembered."""
+
+    def __init__(self, inner: Stream) -> None:
+        self.inner, self.steps = inner, inner.steps
+        self.seen: list[Any] | None = None
+
+    def first(self) -> Any:
+        return self.inner.first()
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.inner.goes_on or self.steps is None:
+            return iter(self.inner)
+        if self.seen is None:
+            self.seen = list(self.inner)
+        return iter(self.seen)
+
+
 class Numbered(Stream):
     """Batches of a PyDataset."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyburn.keras.callbacks.base import CallbackList
@@ -107,8 +108,11 @@ class Validation:
 
 def numbers(logs: Any) -> dict[str, Any]:
     """Logs as plain numbers in the order of their names."""
-    made = {}
+    made: dict[str, Any] = {}
     for name in sorted(logs or {}):
         value = logs[name]
-        made[name] = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(value, Mapping):
+            made |= numbers(value)
+        else:
+            made[name] = value.tolist() if hasattr(value, "tolist") else value
     return made

@@ -9,6 +9,7 @@ from typing import Any
 from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.autograd import no_grad
+from pyburn.keras import config as settings
 from pyburn.keras import optimizers
 from pyburn.keras.callbacks.base import Callback, CallbackList, History
 from pyburn.keras.layer import Layer
@@ -17,6 +18,8 @@ from pyburn.keras.symbolic import flatten, map_structure
 from pyburn.keras.training.compiled import CompiledLoss, CompiledMetrics
 from pyburn.keras.training.feeding import (
     Batches,
+    Kept,
+    Stream,
     as_tensors,
     batches_of,
     split_off,
@@ -78,7 +81,7 @@ class Trainer(Layer):
         self.optimizer = optimizers.get(optimizer)
         self.loss = loss
         self._compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights)
-        self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics)
+        self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics, self._outputs)
         self._loss_tracker = Mean("loss")
         self.stop_training, self.compiled = False, True
         self._compile_arguments = {
@@ -91,20 +94,24 @@ class Trainer(Layer):
 
     @property
     def metrics(self) -> list[Metric]:
-        """The mean loss, metrics that are attributes of the model or its layers, and the compiled metrics."""
+        """The mean loss, the compiled metrics as one, and metrics that are attributes of the model or its layers."""
         found: list[Metric] = [self._loss_tracker]
-        for module in self.modules():
-            found += [each for each in vars(module).values() if isinstance(each, Metric)]
-        if self._compiled_metrics is not None:
-            found += self._compiled_metrics.metrics
+        compiled = self._compiled_metrics
+        if compiled is not None and (compiled.given or compiled.weighted_given):
+            found.append(compiled)
         if self._compiled_loss is not None:
             found += self._compiled_loss.metrics
+        for module in self.modules():
+            found += [each for each in vars(module).values() if isinstance(each, Metric) and each is not compiled]
         return list(dict.fromkeys(found))
 
     @property
     def metrics_names(self) -> list[str]:
         """The names of the metrics."""
-        return [each.name for each in self.metrics]
+        found: list[str] = []
+        for each in self.metrics:
+            found += each.result() if isinstance(each, CompiledMetrics) else [each.name]
+        return found
 
     def reset_metrics(self) -> None:
         """Nothing; the metrics have seen nothing."""
@@ -113,11 +120,12 @@ class Trainer(Layer):
 
     def get_metrics_result(self) -> dict[str, Any]:
         """The metrics so far, by name."""
-        found: dict[str, Any] = {"loss": self._loss_tracker.result()} if self._loss_tracker.count else {}
-        if self._compiled_loss is not None:
-            found |= {each.name: each.result() for each in self._compiled_loss.metrics}
-        if self._compiled_metrics is not None:
-            found |= self._compiled_metrics.results()
+        found: dict[str, Any] = {}
+        for metric in self.metrics:
+            if metric is self._loss_tracker and not self._loss_tracker.count:
+                continue
+            result = metric.result()
+            found |= result if isinstance(result, Mapping) else {metric.name: result}
         return found
 
     def _needs_compile(self) -> None:
@@ -161,8 +169,7 @@ class Trainer(Layer):
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """The metrics so far, this batch included."""
         if y is not None and self._compiled_metrics is not None:
-            with no_grad():
-                self._compiled_metrics.update(*self._outputs(y, y_pred, sample_weight))
+            self._compiled_metrics.update_state(y, y_pred, sample_weight)
         return self.get_metrics_result()
 
     def _track_loss(self, loss: Any, x: Any) -> None:
@@ -278,8 +285,10 @@ class Trainer(Layer):
         if validation_data is not None:
             given = validation_data if isinstance(validation_data, (list, tuple)) else (validation_data,)
             size = validation_batch_size or batch_size
-            validation = Validation(self, batches_of(*_padded(given), size, validation_steps), validation_freq)
-        shown = 1 if verbose == "auto" else int(verbose)
+            again = batches_of(*_padded(given), size, validation_steps)
+            # The same batches are seen after every epoch, also those of a generator.
+            validation = Validation(self, Kept(again) if isinstance(again, Stream) else again, validation_freq)
+        shown = _shown(verbose)
         given_callbacks = _listed(callbacks)
         ours = [each for each in given_callbacks if isinstance(each, events.Callback)]
         several = _callbacks([each for each in given_callbacks if not isinstance(each, events.Callback)], self, shown)
@@ -334,7 +343,7 @@ class Trainer(Layer):
         self._needs_compile()
         data = batches_of(x, y, sample_weight, batch_size, steps)
         self._ready(data.first())
-        shown = 1 if verbose == "auto" else int(verbose)
+        shown = _shown(verbose)
         several = _callbacks(_listed(callbacks), self, shown)
         several.set_params({"verbose": shown, "epochs": 1, "steps": data.steps})
         found = self._evaluate(data, several)
@@ -372,7 +381,7 @@ class Trainer(Layer):
             (5, 2)
         """
         data = batches_of(x, None, None, batch_size, steps)
-        shown = 1 if verbose == "auto" else int(verbose)
+        shown = _shown(verbose)
         several = _callbacks(_listed(callbacks), self, shown)
         several.set_params({"verbose": shown, "epochs": 1, "steps": data.steps})
         parts, place = [], self._place_of_weights()
@@ -423,10 +432,20 @@ class Trainer(Layer):
 
     def _as_list(self, logs: dict[str, Any]) -> Any:
         """The numbers as Keras lists them: in the order of the metrics, then others by their names."""
-        known = [each.name for each in self.metrics]
+        known: list[str] = []
+        for metric in self.metrics:
+            several = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
+            known += [each.name for each in several]
         order = [*(name for name in known if name in logs), *(name for name in sorted(logs) if name not in known)]
         values = [logs[name] for name in dict.fromkeys(order)]
         return values[0] if len(values) == 1 else values
+
+
+def _shown(verbose: Any) -> int:
+    """0, 1 or 2 of what `verbose` may be."""
+    if verbose == "auto":
+        return 1 if settings.is_interactive_logging_enabled() else 2
+    return int(verbose)
 
 
 def _plain(value: Tensor) -> Tensor:
