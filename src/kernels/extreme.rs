@@ -159,3 +159,28 @@ fn columns<T: Element, const MAX: bool>(
     }
     best
 }
+
+/// How many lines of `size` scores have their first greatest one, NaN being the greatest, at the place of their class;
+/// and how many classes are no place.
+pub fn hits<T: Element>(scores: &[T], classes: &[i64], size: usize) -> (usize, usize) {
+    let (mut right, mut outside) = (0, 0);
+    for (line, &class) in scores.chunks_exact(size).zip(classes) {
+        match usize::try_from(class) {
+            Ok(place) if place < size => right += usize::from(is_first_greatest(line, place)),
+            _ => outside += 1,
+        }
+    }
+    (right, outside)
+}
+
+/// Whether what stands at `place` is greater than all before it, and not less than any after it.
+fn is_first_greatest<T: Element>(line: &[T], place: usize) -> bool {
+    let (before, after) = line.split_at(place);
+    let top = line[place];
+    if top.is_nan() {
+        return !before.iter().any(|x| x.is_nan());
+    }
+    // Without a way out inside of a block, so that a block is compared as vectors.
+    before.chunks(BLOCK).all(|block| block.iter().fold(true, |less, &x| less & (x < top)))
+        && after.chunks(BLOCK).all(|block| block.iter().fold(true, |less, &x| less & (x <= top)))
+}

@@ -14,8 +14,8 @@ use crate::autograd::{Record, grads};
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::extreme::extreme;
-use crate::kernels::memory::Memory;
+use crate::kernels::extreme::{extreme, hits};
+use crate::kernels::memory::{Elements, Memory};
 use crate::kernels::reducers::Fold;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Geometry, wrap_dim};
@@ -207,6 +207,26 @@ impl PyTensor {
     #[pyo3(signature = (dim=None, keepdim=false))]
     fn argmin(&self, dim: Option<isize>, keepdim: bool) -> Result<Tensor> {
         position("argmin", false, &self.tensor, dim, keepdim)
+    }
+
+    /// How many lines of these scores have their greatest one at the place that `target` says, and how many targets are
+    /// no place; None unless there is one int64 for each line of `classes` floats, all on the CPU.
+    fn _hits(&self, target: Tensor, classes: usize) -> Result<Option<(usize, usize)>> {
+        let (x, dtype) = (&self.tensor, self.tensor.dtype());
+        let fits = matches!(dtype, DType::F32 | DType::F64) && target.dtype() == DType::I64;
+        let on_cpu = x.device().is_cpu() && target.device().is_cpu();
+        let shaped = target.shape().len() == 1 && x.shape().as_slice() == [target.numel(), classes] && x.numel() > 0;
+        if !fits || !on_cpu || !shaped {
+            return Ok(None);
+        }
+        let (scores, target) = (Elements::contiguous(x)?, Elements::contiguous(&target)?);
+        // SAFETY: both are contiguous and of these dtypes.
+        Ok(Some(unsafe {
+            match dtype {
+                DType::F64 => hits(scores.slice::<f64>(), target.slice(), classes),
+                _ => hits(scores.slice::<f32>(), target.slice(), classes),
+            }
+        }))
     }
 
     /// `max()` and `min()` without a dimension.

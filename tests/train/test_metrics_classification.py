@@ -252,16 +252,14 @@ def test_statistics_wait_on_the_gpu():
     agree(matrix.compute(), sklearn.metrics.confusion_matrix(target, scores.argmax(1), labels=range(6)))
 
 
-def test_batches_that_are_counted_at_once_are_checked_together():
+def test_batches_that_are_counted_at_once_are_checked():
     accuracy = metrics.Accuracy()
     scores, target = pyburn.eye(3), pyburn.tensor([0, 1, 2])
     accuracy.update(scores, target)
-    accuracy.update(scores, pyburn.tensor([0, 1, 7]))
-    assert accuracy._unchecked
     with pytest.raises(ValueError, match=r"accuracy: 1 labels are no class; expected 0 to 2"):
-        accuracy.compute()
+        accuracy.update(scores, pyburn.tensor([0, 1, 7]))
     accuracy.reset()
-    accuracy.update(scores, target)  # the form of the batches is known from before
+    accuracy.update(scores, target)  # the classes are known from before
     accuracy.update(scores, pyburn.tensor([0, 0, 0]))
     assert accuracy.state_dict() == {"task": "multiclass", "tp": 4, "fp": 2, "fn": 2, "tn": 0} | {
         "bad_targets": 0,
@@ -273,3 +271,20 @@ def test_batches_that_are_counted_at_once_are_checked_together():
     accuracy.update(pyburn.eye(3)[many], many)
     with pytest.raises(ValueError, match=r"5000 labels are no class"):
         accuracy.update(pyburn.eye(3)[many], many - 1)
+
+
+@pytest.mark.parametrize("dtype", [pyburn.float32, pyburn.float64])
+def test_counting_at_once_agrees_with_argmax(dtype):
+    generator = pyburn.Generator().manual_seed(0)
+    scores = pyburn.randint(0, 4, (400, 700), generator=generator).to(dtype)  # many equals: the first one counts
+    scores[::7, 3], scores[::7, 5], scores[1::7, 650] = float("nan"), float("nan"), float("nan")
+    scores[2::7], scores[3::7] = float("-inf"), float("inf")
+    best = scores.argmax(1)
+    for target in (best, (best + 1) % 700, best.flip(0), pyburn.full((400,), 5), pyburn.full((400,), 650)):
+        assert scores._hits(target, 700) == ((best == target).sum().item(), 0)
+        assert scores.t().contiguous().t()._hits(target, 700) == ((best == target).sum().item(), 0)
+    assert scores._hits(best - 3, 700)[1] == (best < 3).sum().item()
+    assert scores._hits(best + 699, 700)[1] == (best > 0).sum().item()
+    for wrong in (best[:-1], best.unsqueeze(1), best.to(pyburn.int32)):
+        assert scores._hits(wrong, 700) is None
+    assert scores._hits(best, 699) is None and scores.to(pyburn.int64)._hits(best, 700) is None

@@ -17,8 +17,8 @@ def move(data: Any, device: Any) -> Any:
     """`data` with every tensor in it, however nested, on `device`."""
     if isinstance(data, Tensor):
         return data.to(device)
-    if type(data) is list or type(data) is tuple:
-        return type(data)([each.to(device) if isinstance(each, Tensor) else move(each, device) for each in data])
+    if type(data) is list:  # what nearly every batch is
+        return [each.to(device) if isinstance(each, Tensor) else move(each, device) for each in data]
     if isinstance(data, Mapping):
         return {key: move(value, device) for key, value in data.items()}
     if isinstance(data, tuple) and hasattr(data, "_fields"):
@@ -41,7 +41,7 @@ def split(data: Any) -> tuple[Any, Any]:
         >>> split({"tokens": 1, "mask": 2, "label": 3})
         ({'tokens': 1, 'mask': 2}, 3)
     """
-    if type(data) in (list, tuple) and len(data) == 2:  # what nearly every batch is
+    if type(data) is list and len(data) == 2:  # what nearly every batch is
         return data[0], data[1]
     if isinstance(data, Mapping):
         for name in TARGET_NAMES:
@@ -72,7 +72,7 @@ def call(model: Any, inputs: Any) -> Any:
 def size_of(data: Any) -> int:
     """How many samples a batch holds: the first size of the first tensor in it, else 1."""
     if isinstance(data, Tensor):
-        return data.shape[0] if data.dim() else 1
+        return len(data) if data.dim() else 1
     if isinstance(data, Mapping):
         return next((size_of(value) for value in data.values()), 1)
     if isinstance(data, (list, tuple)):

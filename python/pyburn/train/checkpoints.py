@@ -15,6 +15,7 @@ from pyburn import serialization
 from pyburn._files import replacing
 from pyburn.train.events import Callback
 from pyburn.train.metrics import Metric
+from pyburn.train.state import history_of
 
 if TYPE_CHECKING:
     from pyburn.train.learner import Learner
@@ -228,7 +229,8 @@ def _read_files(folder: Path) -> list[Record]:
     found = []
     for path in sorted(folder.glob("epoch-*.pt")):
         state = serialization.load(path, map_location="cpu")
-        line = state["history"][-1] if state["history"] and not state["batch"] else {}
+        history = history_of(state)
+        line = history[-1] if history and not state["batch"] else {}
         epoch = state["finished"] + (1 if state["batch"] else 0)
         found.append(Record(path.name, state["step"], epoch, _numbers(line)))
     return sorted(found, key=lambda record: record.step)

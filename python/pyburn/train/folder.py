@@ -36,6 +36,7 @@ class RunFolder(Callback):
         self._path = None if path is None else Path(path)
         self._lines: IO[str] | None = None
         self._offset: int | None = None
+        self._table: IO[str] | None = None
         self._columns: list[str] = []
         self._rows: list[tuple[int, int, int, float | None]] = []  # of batches, whose lines are written together
 
@@ -125,22 +126,29 @@ class RunFolder(Callback):
 
     def _tabulate(self, line: dict[str, Any], history: list[dict[str, Any]]) -> None:
         """Nothing; `metrics.csv` ends with the line, and is written anew where its columns are not those of before."""
-        text = io.StringIO(newline="")
-        if list(line) == self._columns:
-            csv.DictWriter(text, self._columns).writerow(line)
-            with open(self.path / "metrics.csv", "a", encoding="utf-8", newline="") as file:
-                file.write(text.getvalue())
+        if self._table is not None and list(line) == self._columns:
+            csv.writer(self._table).writerow(line.values())
+            self._table.flush()
             return
+        self._close_table()
+        text = io.StringIO(newline="")
         names = list(dict.fromkeys(name for each in history for name in each))
         table = csv.DictWriter(text, names)
         table.writeheader()
         table.writerows([{name: _plain(value) for name, value in each.items()} for each in history])
         with replacing(self.path / "metrics.csv", durable=False) as whole:
             whole.write(text.getvalue().encode())
+        self._table = open(self.path / "metrics.csv", "a", encoding="utf-8", newline="")  # noqa: SIM115
         self._columns = names
+
+    def _close_table(self) -> None:
+        if self._table is not None:
+            self._table.close()
+            self._table = None
 
     def after_fit(self, learner: Learner) -> None:
         """Nothing; the files are closed."""
+        self._close_table()
         if self._lines is not None:
             self._write_rows()
             self._lines.close()

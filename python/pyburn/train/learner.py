@@ -423,10 +423,14 @@ class Learner:
         if self._own_step is not None:
             self._by_method(self._own_step, batch)
             self.events.fire("after_forward", self)
+            return
+        inputs = batch.input
+        batch.output = self.model(inputs) if isinstance(inputs, Tensor) else batches.call(self.model, inputs)
+        self.events.fire("after_forward", self)
+        if self.loss is not None and batch.target is not None:
+            batch.loss = self.loss(batch.output, batch.target)
         else:
-            batch.output = batches.call(self.model, batch.input)
-            self.events.fire("after_forward", self)
-            batch.loss = self._loss(batch)
+            self._refuse_without_loss()
 
     def _by_method(self, step: Callable[..., Any], batch: Batch) -> None:
         """Nothing; the module's own step has filled the batch."""
@@ -440,17 +444,15 @@ class Learner:
         else:
             batch.loss = result
 
-    def _loss(self, batch: Batch) -> Tensor | None:
-        if self.loss is None:
-            if self.training:
-                raise TypeError("Learner: give a loss, or a model with training_step(batch)")
-            return None
-        if batch.target is None:
+    def _refuse_without_loss(self) -> None:
+        """Nothing; where a loss is needed, the error says what it lacks."""
+        if self.loss is None and self.training:
+            raise TypeError("Learner: give a loss, or a model with training_step(batch)")
+        if self.loss is not None:
             raise TypeError(
                 "Learner: a batch has no target for the loss; yield (input, target) pairs, "
                 "or give the model a training_step(batch)"
             )
-        return self.loss(batch.output, batch.target)
 
     def _seen(self, batch: Batch) -> None:
         """Nothing; metrics and callbacks know the batch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from pyburn.train import randomness
@@ -9,7 +10,7 @@ from pyburn.train import randomness
 if TYPE_CHECKING:
     from pyburn.train.learner import Learner
 
-__all__ = ["restore", "state_of"]
+__all__ = ["history_of", "restore", "state_of"]
 
 FORMAT = 2
 
@@ -33,10 +34,24 @@ def state_of(learner: Learner) -> dict[str, Any]:
         "metrics": [each.state_dict() for each in learner.trackers["train"]] if within else None,
         "logged": learner.logged["train"].state_dict() if within else None,
         "callbacks": [[type(each).__name__, each.state_dict()] for each in learner.events.callbacks],
-        "history": learner.history,
+        "history": _packed(learner.history),
         "randomness": randomness.packed(learner.next_randomness or randomness.capture(learner.train_data)),
         "epoch_randomness": randomness.packed(learner.epoch_randomness) if within else None,
     }
+
+
+def _packed(history: list[dict[str, Any]]) -> Any:
+    """The same as text: lines of numbers one by one would take most of the time of a checkpoint after many epochs."""
+    try:
+        return json.dumps(history)
+    except TypeError:  # a metric that gives a number for each class
+        return history
+
+
+def history_of(state: dict[str, Any]) -> list[dict[str, Any]]:
+    """The lines of the epochs that `state_of` packed."""
+    history = state["history"]
+    return list(json.loads(history) if isinstance(history, str) else history)
 
 
 def restore(learner: Learner, state: dict[str, Any]) -> None:
@@ -52,7 +67,7 @@ def restore(learner: Learner, state: dict[str, Any]) -> None:
         for weight, gradient in zip(learner.model.parameters(), state["gradients"], strict=True):
             weight.grad = None if gradient is None else gradient.to(weight.device)
     learner.start, learner.finished, learner.step = state["start"], state["finished"], state["step"]
-    learner.history = state["history"]
+    learner.history = history_of(state)
     learner.batches_done = learner.skip = state["batch"]
     learner.next_trackers = state["metrics"]
     learner.next_logged = state.get("logged")

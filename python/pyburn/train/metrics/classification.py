@@ -6,9 +6,9 @@ import math
 from typing import Any, Literal
 
 from pyburn._core import Tensor, float64, int64
-from pyburn.ops import arange, as_tensor, cat, stack, where
+from pyburn.ops import arange, as_tensor, stack, where
 from pyburn.train.metrics.base import Accumulated, State, divide
-from pyburn.train.metrics.labels import LabelReader, Labels, Task, count, outside
+from pyburn.train.metrics.labels import LabelReader, Labels, Task, count
 
 __all__ = [
     "F1",
@@ -25,7 +25,6 @@ __all__ = [
 
 Average = Literal["micro", "macro", "weighted", "none"]
 _NOTHING = {"task": "multiclass", "tp": 0, "fp": 0, "fn": 0, "tn": 0, "bad_targets": 0, "bad_outputs": 0}
-_UNCHECKED = 4096  # targets that are looked at together
 
 
 class ClassScore(Accumulated):
@@ -50,7 +49,7 @@ class ClassScore(Accumulated):
     higher_is_better: bool | None = True
     _default_average: Average = "macro"
     _top_k_needs_targets = True  # for macro averages, as in torchmetrics; F and Hamming do not
-    _known: Any = None  # the form of the batches that can be counted at once
+    _known = 0  # how many classes the batches have that can be counted at once
 
     def __init__(
         self,
@@ -79,43 +78,31 @@ class ClassScore(Accumulated):
     def _score(self, tp: Tensor, fp: Tensor, fn: Tensor, tn: Tensor, task: str) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} must define _score(tp, fp, fn, tn, task).")
 
-    def reset(self) -> None:
-        """Forgets every batch."""
-        super().reset()
-        self._unchecked: list[Tensor] = []
-
     def update(self, output: Any, target: Any) -> None:
         """Takes one batch into account."""
-        if self._known is None or _form(output, target) != self._known:
+        known = self._known and isinstance(output, Tensor) and isinstance(target, Tensor)
+        found = output._hits(target, self._known) if known else None
+        if found is None:
             self._update_any(output, target)
-        else:  # what most batches of most runs are: all that `_statistics` asks and counts is known of them
-            right = int((output.argmax(1) == target).sum().item())
-            wrong, state = len(target) - right, self._state
-            if not state:
-                self._state = state = dict(_NOTHING)
-            state["tp"], state["fp"], state["fn"] = state["tp"] + right, state["fp"] + wrong, state["fn"] + wrong
-            # What is no class is no answer either: that the count is right does not depend on this look at many.
-            self._unchecked.append(target)
-            if len(self._unchecked) * len(target) >= _UNCHECKED:
-                self._settle()
+            return
+        # What most batches of most runs are: all that `_statistics` asks and counts is known of them.
+        right, outside = found
+        if outside:
+            self._read.check(outside, 0)
+        wrong, state = len(target) - right, self._state
+        if not state:
+            self._state = state = dict(_NOTHING)
+        state["tp"], state["fp"], state["fn"] = state["tp"] + right, state["fp"] + wrong, state["fn"] + wrong
 
     def _update_any(self, output: Any, target: Any) -> None:
-        """Takes one batch into account, and remembers its form where the next one like it can be counted at once."""
-        self._settle()
+        """Takes one batch into account, and remembers its classes where the next one like it can be counted at once."""
         super().update(output, target)
-        self._known = None
+        self._known = 0
         if self.average != "micro" or not self._read.simple or self._state.get("task") != "multiclass":
             return
         plain = isinstance(output, Tensor) and isinstance(target, Tensor) and output.is_cpu and target.is_cpu
         if plain and output.is_floating_point() and output.dim() == 2 and target.dtype is int64 and target.dim() == 1:
-            self._known = _form(output, target)
-
-    def _settle(self) -> None:
-        super()._settle()
-        unchecked, self._unchecked = self._unchecked, []
-        if unchecked:
-            # All are of one shape, and that of the scores says how many classes there are.
-            self._read.check(int(outside(cat(unchecked), 0, self._known[0][1] - 1)), 0)
+            self._known = output.shape[1]
 
     def _statistics(self, output: Any, target: Any) -> State:
         labels = self._read(output, target)
@@ -166,13 +153,6 @@ class ClassScore(Accumulated):
 
     def _quotient(self, above: Tensor, below: Tensor) -> Tensor:
         return where(below == 0, self.zero_division, above / where(below == 0, 1.0, below))
-
-
-def _form(output: Any, target: Any) -> tuple[Any, ...] | None:
-    """The shapes, dtypes and places of two tensors."""
-    if not (isinstance(output, Tensor) and isinstance(target, Tensor)):
-        return None
-    return output.shape, target.shape, output.dtype, target.dtype, output.is_cpu, target.is_cpu
 
 
 def _flag_counts(labels: Labels) -> list[Tensor]:
