@@ -10,6 +10,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use crate::kernels::box_muller::BLOCK;
+use crate::kernels::vector::{Task, dispatch};
 pub use element::{Compute, Element, Real};
 
 const WORDS: usize = 624;
@@ -20,6 +21,8 @@ pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
 pub const STATE_BYTES: usize = 24 + 8 * WORDS + 40;
 /// From this many elements on the remainder of 32 bits is too uneven, and 64 are drawn.
 const WIDE_RANGE: u64 = 1 << 28;
+/// Coins that are tossed at once.
+const COINS: usize = 512;
 /// From this many elements on `randperm` draws 64 bits a step.
 const WIDE_PERMUTATION: usize = (u32::MAX / 20) as usize;
 
@@ -142,12 +145,22 @@ impl Generator {
         if self.next == 0 || self.next >= WORDS {
             self.twist();
         }
-        let mut word = self.state[self.next];
+        let word = self.state[self.next];
         self.next += 1;
-        word ^= word >> 11;
-        word ^= word << 7 & 0x9d2c_5680;
-        word ^= word << 15 & 0xefc6_0000;
-        word ^ word >> 18
+        tempered(word)
+    }
+
+    /// The next words, as `random` gives them.
+    fn fill_words(&mut self, mut out: &mut [u32]) {
+        while !out.is_empty() {
+            if self.next == 0 || self.next >= WORDS {
+                self.twist();
+            }
+            let (now, later) = out.split_at_mut(out.len().min(WORDS - self.next));
+            dispatch(Temper { from: &self.state[self.next..self.next + now.len()], to: now });
+            self.next += now.len();
+            out = later;
+        }
     }
 
     /// The next 64 random bits: two draws, the first one on top.
@@ -159,12 +172,7 @@ impl Generator {
 
     /// Replaces all words by the next generation of them.
     fn twist(&mut self) {
-        for index in 0..WORDS {
-            let (this, next) = (self.state[index], self.state[(index + 1) % WORDS]);
-            let mixed = this & 0x8000_0000 | next & 0x7fff_ffff;
-            let flip = if next & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[index] = self.state[(index + MIDDLE) % WORDS] ^ mixed >> 1 ^ flip;
-        }
+        dispatch(Twist(&mut self.state));
         self.next = 0;
     }
 
@@ -259,9 +267,37 @@ impl Generator {
 
     /// `bernoulli_(p)`: ones with probability `p`, else zeros.
     pub fn fill_bernoulli<T: Element>(&mut self, out: &mut [T], p: f64) {
-        for slot in out {
-            *slot = T::from_i64(i64::from(f64::unit(self) < p));
+        for part in out.chunks_mut(COINS) {
+            let coins = self.toss(part.len(), p);
+            for (slot, coin) in part.iter_mut().zip(coins) {
+                *slot = T::from_i64(i64::from(coin));
+            }
         }
+    }
+
+    /// As `fill_bernoulli` for rows of so many columns, with a bit for each, the first in a byte's lowest; a row begins
+    /// with a byte of its own.
+    pub fn fill_bernoulli_bits(&mut self, out: &mut [u8], columns: usize, p: f64) {
+        for row in out.chunks_exact_mut(columns.div_ceil(8).max(1)) {
+            for (part, bytes) in row.chunks_mut(COINS / 8).enumerate() {
+                let coins = self.toss(COINS.min(columns - part * COINS), p);
+                for (byte, coins) in bytes.iter_mut().zip(coins.as_chunks::<8>().0) {
+                    // The product brings the lowest bits of the eight bytes together in the highest byte.
+                    *byte = (u64::from_le_bytes(*coins).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
+                }
+            }
+        }
+    }
+
+    /// `count` draws of `f64::unit(self) < p`, zeros after them.
+    fn toss(&mut self, count: usize, p: f64) -> [u8; COINS] {
+        let mut words = [0; 2 * COINS];
+        self.fill_words(&mut words[..2 * count]);
+        let mut coins = [0; COINS];
+        // A unit is an integer over 2^53, and so the comparison one of integers.
+        let below = (p * (1u64 << 53) as f64).ceil() as i64;
+        dispatch(Toss { words: &words[..2 * count], below, coins: &mut coins });
+        coins
     }
 
     /// `bernoulli(p)` with a probability for each element; the shorter slice decides how many.
@@ -429,6 +465,70 @@ fn check_weights<P: Real>(weights: &[P], categories: usize) -> Result<(), String
     Ok(())
 }
 
+/// One of mt19937's words as it is handed out.
+#[inline(always)]
+fn tempered(mut word: u32) -> u32 {
+    word ^= word >> 11;
+    word ^= word << 7 & 0x9d2c_5680;
+    word ^= word << 15 & 0xefc6_0000;
+    word ^ word >> 18
+}
+
+/// Words that are handed out.
+struct Temper<'a> {
+    from: &'a [u32],
+    to: &'a mut [u32],
+}
+
+impl Task for Temper<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (to, from) in self.to.iter_mut().zip(self.from) {
+            *to = tempered(*from);
+        }
+    }
+}
+
+/// The next generation of all words.
+struct Twist<'a>(&'a mut [u32; WORDS]);
+
+impl Task for Twist<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let state = self.0;
+        // Without a remainder in the index each loop is one of vectors.
+        for index in 0..WORDS - MIDDLE {
+            state[index] = state[index + MIDDLE] ^ mixed(state[index], state[index + 1]);
+        }
+        for index in WORDS - MIDDLE..WORDS - 1 {
+            state[index] = state[index + MIDDLE - WORDS] ^ mixed(state[index], state[index + 1]);
+        }
+        state[WORDS - 1] = state[MIDDLE - 1] ^ mixed(state[WORDS - 1], state[0]);
+    }
+}
+
+#[inline(always)]
+fn mixed(this: u32, next: u32) -> u32 {
+    let flip = (next & 1).wrapping_neg() & 0x9908_b0df;
+    (this & 0x8000_0000 | next & 0x7fff_ffff) >> 1 ^ flip
+}
+
+/// Whether the lower 53 bits of pairs of words, the first one on top, are below a number.
+struct Toss<'a> {
+    words: &'a [u32],
+    below: i64,
+    coins: &'a mut [u8],
+}
+
+impl Task for Toss<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (coin, &[high, low]) in self.coins.iter_mut().zip(self.words.as_chunks::<2>().0) {
+            *coin = u8::from((i64::from(high & 0x001f_ffff) << 32 | i64::from(low)) < self.below);
+        }
+    }
+}
+
 /// Takes fixed-size pieces off the front of a byte slice.
 struct Reader<'a>(&'a [u8]);
 
@@ -492,6 +592,11 @@ mod tests {
         let mut coins = [false; 8];
         seeded(|g| g.fill_bernoulli(&mut coins, 0.5));
         assert_eq!(coins, [true, true, true, true, false, true, false, false]);
+        let mut bits = [0; 4];
+        seeded(|g| g.fill_bernoulli_bits(&mut bits[..1], 8, 0.5));
+        assert_eq!(bits[0], 0b0010_1111);
+        seeded(|g| g.fill_bernoulli_bits(&mut bits, 3, 0.5));
+        assert_eq!(bits[..2], [0b111, 0b101]);
         let weights = [0.1f32, 0.2, 0.3, 0.4];
         let with = seeded(|g| g.multinomial(&weights, 4, 8, true));
         assert_eq!(with, Ok(vec![0, 0, 1, 0, 2, 2, 3, 3]));
