@@ -105,8 +105,10 @@ def _convolutions() -> dict[str, Row]:
     return rows
 
 
-def _attention(tokens: int, causal: bool) -> dict[str, Row]:
+def _attention(tokens: int, causal: bool, dropout: float = 0.0) -> dict[str, Row]:
     name, setup, call = f"attention {tokens}{' causal' * causal}", QKV.format(tokens), ATTEND.format(causal)
+    if dropout > 0.0:
+        name, call = f"{name} dropout", f"{call[:-1]}, dropout_p={dropout})"
     backward = f"{call}.sum().backward(); q.grad = k.grad = v.grad = None"
     return {
         name: Row(setup.replace(", requires_grad=True", ""), call),
@@ -287,7 +289,9 @@ GROUPS: dict[str, Group] = {
         | _attention(512, False)
         | _attention(512, True)
         | _attention(2048, False)
-        | _attention(2048, True),
+        | _attention(2048, True)
+        | _attention(1024, False, 0.1)
+        | _attention(2048, False, 0.1),
     ),
     "recurrent": Group(
         1.0,

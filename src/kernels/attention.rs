@@ -1,6 +1,8 @@
 //! Attention without the matrix of all scores: a block of keys at a time, both ways (benchmarks/bars.py: attention).
 //!
-//! Rows do not share sums, and blocks of keys and queries have fixed sizes: results do not depend on the threads.
+//! Rows do not share sums, and blocks of keys and queries have fixed sizes: results do not depend on the threads. Which
+//! weights dropout keeps is drawn before, in torch's order, so that a seed drops what it drops in torch: a bit for each,
+//! a thirty-second part of the scores' memory, which both ways read.
 
 use std::ops::Range;
 
@@ -28,8 +30,50 @@ pub struct Attention {
     pub key: Elements,
     pub value: Elements,
     pub mask: Option<Elements>,
+    pub kept: Option<Kept>,
     pub scale: f32,
     pub causal: bool,
+}
+
+/// The weights that dropout keeps: row-major bits (..., rows, bytes), and what the kept ones are multiplied by.
+pub struct Kept {
+    pub bits: Elements,
+    pub factor: f32,
+}
+
+/// A block of one head's `Kept`.
+#[derive(Clone, Copy)]
+pub struct Bits {
+    at: *const u8,
+    row: usize,
+    factor: f32,
+}
+
+impl Bits {
+    /// From a query and a key on, whose number eight divides.
+    pub fn after(self, query: usize, key: usize) -> Self {
+        Self { at: self.at.wrapping_add(query * self.row + key / 8), ..self }
+    }
+
+    /// Multiplies a row of weights, or of their gradients, by zero or the factor.
+    ///
+    /// # Safety
+    /// There is such a row of so many bits.
+    #[inline(always)]
+    pub unsafe fn multiply(self, query: usize, row: &mut [f32]) {
+        let from = self.at.wrapping_add(query * self.row);
+        // SAFETY: the caller's.
+        let bytes = unsafe { std::slice::from_raw_parts(from, row.len().div_ceil(8)) };
+        let (eights, rest) = row.as_chunks_mut::<8>();
+        for (eight, byte) in eights.iter_mut().zip(bytes) {
+            for lane in 0..8 {
+                eight[lane] *= (i32::from(*byte) >> lane & 1) as f32 * self.factor;
+            }
+        }
+        for (lane, x) in rest.iter_mut().enumerate() {
+            *x *= (i32::from(bytes[bytes.len() - 1]) >> lane & 1) as f32 * self.factor;
+        }
+    }
 }
 
 /// One head's matrix.
@@ -163,6 +207,7 @@ struct Weigh<'a> {
     /// How many of the keys each query sees.
     seen: &'a dyn Fn(usize) -> usize,
     mask: Option<View>,
+    kept: Option<Bits>,
     /// For each query: the greatest score, the sum of powers, and what earlier sums must be multiplied by.
     state: &'a mut [[f32; 3]],
 }
@@ -207,6 +252,10 @@ impl Task for Weigh<'_> {
             let own = fold(row, 0.0, |x| x, |sum, x| sum + x);
             let old = math::exp_down::<FMA>(before - safe);
             self.state[query] = [top, sum * old + own, old];
+            if let Some(kept) = self.kept {
+                // SAFETY: there is a bit for each score.
+                unsafe { kept.multiply(query, row) };
+            }
         }
     }
 }
@@ -235,6 +284,14 @@ impl Attention {
     /// How many of the keys from `key` on the query sees.
     pub fn seen(&self, query: usize, key: usize) -> usize {
         if self.causal { (query + 1).saturating_sub(key) } else { usize::MAX }
+    }
+
+    /// The bits of one head.
+    pub fn bits(&self, head: usize) -> Option<Bits> {
+        let kept = self.kept.as_ref()?;
+        let [_, queries, keys, ..] = self.sizes();
+        let (row, geometry) = (keys.div_ceil(8), &kept.bits.geometry);
+        Some(Bits { at: kept.bits.at::<u8>(geometry.offset + head * queries * row), row, factor: kept.factor })
     }
 
     /// Writes `out`, and for each row the logarithm of the sum of powers of its scores (infinity where nothing is seen).
@@ -266,6 +323,7 @@ impl Attention {
         let (query, key, value) = (View::of(&self.query, head), View::of(&self.key, head), View::of(&self.value, head));
         let (out, logs) = (out.after(rows.start), logs.after(rows.start));
         let mask = self.mask.as_ref().map(|mask| View::of(mask, head).after(rows.start));
+        let kept = self.bits(head);
         let mut state = [[f32::NEG_INFINITY, 0.0, 0.0]; QUERIES];
         let room = [count * pitch, turned_room(isa, held, size), isa.width() * held];
         with_scratch(room.iter().sum(), |memory| {
@@ -286,7 +344,8 @@ impl Attention {
                     Block { isa, rows: count, columns: held, left, right, out: scores, finish }
                         .run(|rows, keys| if keys.start < seen(rows.end - 1) { 0..size } else { 0..0 });
                     let mask = mask.map(|mask| View { at: mask.at.wrapping_add(first * mask.column), ..mask });
-                    dispatch(Weigh { scores, queries: count, keys: held, seen: &seen, mask, state: &mut state });
+                    let kept = kept.map(|kept| kept.after(rows.start, first));
+                    dispatch(Weigh { scores, queries: count, keys: held, seen: &seen, mask, kept, state: &mut state });
                     if first > 0 {
                         for row in 0..count {
                             dispatch(Stretch(out.row(row), width, state[row][2]));

@@ -1,6 +1,6 @@
 //! The gradients of attention, from the logarithms that the way there has kept (benchmarks/bars.py: attention).
 
-use super::attention::{Attention, Block, PAD, View, add_mask, lying, turned, turned_room};
+use super::attention::{Attention, Bits, Block, PAD, View, add_mask, lying, turned, turned_room};
 use super::iterate::spread_over;
 use super::math;
 use super::memory::Elements;
@@ -30,6 +30,7 @@ struct Unweigh<'a> {
     keys: usize,
     seen: &'a dyn Fn(usize) -> usize,
     mask: Option<View>,
+    kept: Option<Bits>,
     logs: View,
     /// For each query: the product of result and gradient.
     common: &'a [f32],
@@ -56,11 +57,19 @@ impl Task for Unweigh<'_> {
                 add_mask(row, self.mask, query);
                 *self.logs.row(query)
             };
+            if let Some(kept) = self.kept {
+                // SAFETY: there is a bit for each score.
+                unsafe { kept.multiply(query, slope) };
+            }
             let common = self.common[query];
             for (x, slope) in row.iter_mut().zip(slope) {
                 let weight = math::exp_down::<FMA>(*x - log);
                 *x = weight;
                 *slope = weight * (*slope - common) * self.scale;
+            }
+            if let Some(kept) = self.kept {
+                // SAFETY: as above.
+                unsafe { kept.multiply(query, row) };
             }
         }
     }
@@ -96,6 +105,7 @@ struct Head {
     grad: View,
     logs: View,
     mask: Option<View>,
+    kept: Option<Bits>,
     /// Gradients of query, key and value.
     to: [View; 3],
     /// For each query, as in `Unweigh`.
@@ -136,6 +146,7 @@ impl Attention {
             grad,
             logs: View::of(&all.logs, head),
             mask: self.mask.as_ref().map(|mask| View::of(mask, head)),
+            kept: self.bits(head),
             to: [&all.query, &all.key, &all.value].map(|to| View::of(to, head)),
             common,
         };
@@ -203,6 +214,7 @@ impl Attention {
                     keys: held,
                     seen: &seen,
                     mask,
+                    kept: head.kept.map(|kept| kept.after(query, first)),
                     logs: head.logs.after(query),
                     common: &head.common[query..query + count],
                     scale: self.scale,

@@ -5,19 +5,21 @@ use std::cmp::Reverse;
 use pyo3::prelude::*;
 
 use super::arithmetic::{add, mul, mul_scalar, sub};
+use super::generator::stream;
 use super::linalg::product;
 use super::operand::Scalar;
+use super::ranges::from_vec;
 use super::{activation, creation, masked, movement, reduce};
 use crate::autograd::{Context, Grads, Record, grad_enabled};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::attention::Attention;
+use crate::kernels::attention::{Attention, Kept};
 use crate::kernels::attention_back::Gradients;
 use crate::kernels::memory::Elements;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
-use crate::tensor::geometry::{Dims, broadcast, contiguous_strides};
+use crate::tensor::geometry::{Dims, broadcast, checked_numel, contiguous_strides};
 
 const NAME: &str = "scaled_dot_product_attention";
 
@@ -25,6 +27,15 @@ const NAME: &str = "scaled_dot_product_attention";
 struct Options {
     causal: bool,
     scale: f64,
+    /// What the weights that dropout keeps are multiplied by.
+    factor: f32,
+}
+
+/// What is neither differentiated nor a number: summands of the scores, and which weights dropout keeps.
+#[derive(Clone, Copy)]
+struct Masks<'a> {
+    summands: Option<&'a Tensor>,
+    kept: Option<&'a Tensor>,
 }
 
 /// The shape of all scores, where the arguments are what the kernels can read.
@@ -50,6 +61,34 @@ fn checked(inputs: [&Tensor; 3], mask: Option<&Tensor>) -> Result<Dims> {
         return error::runtime("_attended: takes a float32 mask that broadcasts to the scores");
     }
     Ok(scores)
+}
+
+/// A bit for each score that says whether dropout keeps its weight, drawn in the order in which torch draws a number for
+/// each; a row begins with a byte of its own.
+fn drawn(scores: &Dims, p: f64) -> Result<Tensor> {
+    let (mut shape, last) = (scores.clone(), scores.len() - 1);
+    shape[last] = scores[last].div_ceil(8);
+    let length = checked_numel(&shape)?;
+    crate::check::allocation(length)?;
+    let source = stream(None);
+    let bits = guard::alone(NAME, checked_numel(scores)?, || {
+        let mut bits = vec![0_u8; length];
+        source.lock().fill_bernoulli_bits(&mut bits, scores[last], 1.0 - p);
+        bits
+    })?;
+    from_vec(bits, &shape, DType::U8)
+}
+
+/// The bits of `drawn`, as the kernels read them.
+fn read_bits(kept: &Tensor, scores: &Dims) -> Result<Elements> {
+    let mut shape = scores.clone();
+    let last = shape.len() - 1;
+    shape[last] = shape[last].div_ceil(8);
+    // A hook for saved tensors may have made something else of them.
+    if kept.dtype() != DType::U8 || kept.shape() != shape {
+        return error::runtime("scaled_dot_product_attention: the bits of dropout were saved, but others came back");
+    }
+    Elements::contiguous(kept)
 }
 
 /// `x` with neighbours in its last dimension.
@@ -81,10 +120,14 @@ fn laid_like(shape: &[usize], like: &Tensor) -> Result<Tensor> {
 }
 
 /// The kernels' view of the arguments, and their work.
-fn opened([query, key, value]: [&Tensor; 3], mask: Option<&Tensor>, options: Options) -> Result<(Attention, usize)> {
-    let scores = checked([query, key, value], mask)?;
-    let mask = match mask {
+fn opened([query, key, value]: [&Tensor; 3], masks: Masks<'_>, options: Options) -> Result<(Attention, usize)> {
+    let scores = checked([query, key, value], masks.summands)?;
+    let mask = match masks.summands {
         Some(mask) => Some(Elements::of(&mask.alias(mask.geometry().expand(&scores)))?),
+        None => None,
+    };
+    let kept = match masks.kept {
+        Some(kept) => Some(Kept { bits: read_bits(kept, &scores)?, factor: options.factor }),
         None => None,
     };
     let work = scores.iter().fold(query.size(query.rank() - 1), |work, &size| work.saturating_mul(size));
@@ -93,20 +136,21 @@ fn opened([query, key, value]: [&Tensor; 3], mask: Option<&Tensor>, options: Opt
         key: Elements::of(&lined(key)?)?,
         value: Elements::of(&lined(value)?)?,
         mask,
+        kept,
         scale: options.scale as f32,
         causal: options.causal,
     };
     Ok((attention, work))
 }
 
-/// The result and the logarithms of the sums of powers, a column for each head.
-fn forward(inputs: [&Tensor; 3], mask: Option<&Tensor>, options: Options) -> Result<[Tensor; 2]> {
-    let (attention, work) = opened(inputs, mask, options)?;
+/// The result, in row-major order or as the query lies, and the logarithms of the sums of powers, a column for each head.
+fn forward(inputs: [&Tensor; 3], masks: Masks<'_>, options: Options, in_rows: bool) -> Result<[Tensor; 2]> {
+    let (attention, work) = opened(inputs, masks, options)?;
     let [query, _, value] = inputs;
     let mut shape = query.shape();
     let last = shape.len() - 1;
     shape[last] = value.size(last);
-    let out = laid_like(&shape, query)?;
+    let out = if in_rows { Tensor::uninit_with_pointer(&shape, DType::F32)?.0 } else { laid_like(&shape, query)? };
     shape[last] = 1;
     let (logs, _) = Tensor::uninit_with_pointer(&shape, DType::F32)?;
     let (to, column) = (Elements::of(&out)?, Elements::of(&logs)?);
@@ -124,11 +168,11 @@ fn forward(inputs: [&Tensor; 3], mask: Option<&Tensor>, options: Options) -> Res
 /// The gradients of query, key and value by kernels.
 fn backward(
     inputs: [&Tensor; 3],
-    mask: Option<&Tensor>,
+    masks: Masks<'_>,
     options: Options,
     [out, logs, grad]: [&Tensor; 3],
 ) -> Result<[Tensor; 3]> {
-    let (attention, work) = opened(inputs, mask, options)?;
+    let (attention, work) = opened(inputs, masks, options)?;
     let [query, key, value] = inputs;
     let results = [laid_like(&query.shape(), query)?, laid_like(&key.shape(), key)?, laid_like(&value.shape(), value)?];
     let all = Gradients {
@@ -178,10 +222,22 @@ fn later(queries: usize, keys: usize) -> Result<Tensor> {
     Ok(summands)
 }
 
+/// What dropout multiplies each weight by.
+fn factors(kept: &Tensor, scores: &Dims, factor: f32) -> Result<Tensor> {
+    let bits = read_bits(kept, scores)?;
+    let keys = scores[scores.len() - 1];
+    let mut all = Vec::with_capacity(checked_numel(scores)?);
+    // SAFETY: they lie in row-major order and are bytes.
+    for row in unsafe { bits.slice::<u8>() }.chunks_exact(keys.div_ceil(8)) {
+        all.extend((0..keys).map(|key| f32::from(row[key / 8] >> (key % 8) & 1) * factor));
+    }
+    from_vec(all, scores, DType::F32)
+}
+
 /// The same gradients of recorded ops, for those who differentiate them again.
 fn recorded(
     [query, key, value]: [&Tensor; 3],
-    mask: Option<&Tensor>,
+    masks: Masks<'_>,
     options: Options,
     logs: &Tensor,
     grad: &Tensor,
@@ -192,7 +248,7 @@ fn recorded(
         scores = add(&scores, &later(query.size(last - 1), key.size(last - 1))?)?;
     }
     let mut hidden = None;
-    if let Some(mask) = mask {
+    if let Some(mask) = masks.summands {
         let zero = creation::full(&[], Scalar::Float(0.0), DType::F32, query.device())?;
         let rows = hidden_rows(logs)?;
         scores = masked::masked_fill(&add(&scores, mask)?, &rows, &zero)?;
@@ -202,41 +258,62 @@ fn recorded(
     if let Some((rows, zero)) = hidden {
         weights = masked::masked_fill(&weights, &rows, &zero)?;
     }
-    let slopes = product(NAME, grad, &turned(value)?)?;
+    let mut slopes = product(NAME, grad, &turned(value)?)?;
+    let mut taken = weights.clone();
+    if let Some(kept) = masks.kept {
+        let factors = factors(kept, &weights.shape(), options.factor)?;
+        slopes = mul(&slopes, &factors)?;
+        taken = mul(&weights, &factors)?;
+    }
     let common = reduce::sum(&mul(&weights, &slopes)?, &[last], true)?;
     let slopes = mul_scalar(&mul(&weights, &sub(&slopes, &common)?)?, scale)?;
-    Ok([
-        product(NAME, &slopes, key)?,
-        product(NAME, &turned(&slopes)?, query)?,
-        product(NAME, &turned(&weights)?, grad)?,
-    ])
+    Ok([product(NAME, &slopes, key)?, product(NAME, &turned(&slopes)?, query)?, product(NAME, &turned(&taken)?, grad)?])
 }
 
-fn rule(c: &Context<'_>, options: Options, masked: bool) -> Result<Grads> {
+fn rule(c: &Context<'_>, options: Options, [masked, dropped]: [bool; 2]) -> Result<Grads> {
     let (grad, inputs) = (c.grad()?, [c.saved(0)?, c.saved(1)?, c.saved(2)?]);
     let logs = c.saved(3)?;
-    let mask = if masked { Some(c.saved(4)?) } else { None };
+    let summands = if masked { Some(c.saved(4)?) } else { None };
+    let kept = if dropped { Some(c.saved(4 + usize::from(masked))?) } else { None };
+    let masks = Masks { summands, kept };
     let found = if grad_enabled() {
-        recorded(inputs, mask, options, logs, &grad)?
+        recorded(inputs, masks, options, logs, &grad)?
     } else {
-        let out = c.saved(if masked { 5 } else { 4 })?;
-        backward(inputs, mask, options, [out, logs, &grad])?
+        let out = c.saved(4 + usize::from(masked) + usize::from(dropped))?;
+        backward(inputs, masks, options, [out, logs, &grad])?
     };
     Ok(found.into_iter().enumerate().map(|(index, value)| c.needs(index).then_some(value)).collect())
 }
 
 #[pymethods]
 impl PyTensor {
-    /// `softmax(self @ key.T * scale + mask) @ value` in float32, where a causal query sees the keys up to its own place.
-    #[pyo3(signature = (key, value, mask, causal, scale))]
-    fn _attended(&self, key: Tensor, value: Tensor, mask: Option<Tensor>, causal: bool, scale: f64) -> Result<Tensor> {
-        let (inputs, options) = ([&self.tensor, &key, &value], Options { causal, scale });
-        let [out, logs] = forward(inputs, mask.as_ref(), options)?;
-        if let Some(record) = Record::new("ScaledDotProductFlashAttentionForCpuBackward0", &inputs) {
+    /// `softmax(self @ key.T * scale + mask) @ value` in float32, where a causal query sees the keys up to its own place
+    /// and a weight is dropped with a probability below one.
+    ///
+    /// Where torch computes it by `parts` the result may be written to before backward, and lies in row-major order.
+    #[pyo3(signature = (key, value, mask, causal, scale, dropout=0.0, parts=false))]
+    fn _attended(
+        &self,
+        key: Tensor,
+        value: Tensor,
+        mask: Option<Tensor>,
+        causal: bool,
+        scale: f64,
+        dropout: f64,
+        parts: bool,
+    ) -> Result<Tensor> {
+        let inputs = [&self.tensor, &key, &value];
+        let kept = if dropout > 0.0 { Some(drawn(&checked(inputs, mask.as_ref())?, dropout)?) } else { None };
+        let options = Options { causal, scale, factor: 1.0 / (1.0 - dropout) as f32 };
+        let masks = Masks { summands: mask.as_ref(), kept: kept.as_ref() };
+        let [out, logs] = forward(inputs, masks, options, parts)?;
+        let name = if parts { "UnsafeViewBackward0" } else { "ScaledDotProductFlashAttentionForCpuBackward0" };
+        if let Some(record) = Record::new(name, &inputs) {
             let record = inputs.into_iter().fold(record, Record::save).save(&logs);
-            let record = mask.iter().fold(record, Record::save);
-            let masked = mask.is_some();
-            record.save_outputs().finish(&out, move |c| rule(c, options, masked));
+            let record = mask.iter().chain(&kept).fold(record, Record::save);
+            let record = if parts { record.save(&out.copied()?) } else { record.save_outputs() };
+            let given = [mask.is_some(), kept.is_some()];
+            record.finish(&out, move |c| rule(c, options, given));
         }
         Ok(out)
     }

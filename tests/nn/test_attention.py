@@ -31,6 +31,21 @@ def test_without_a_batch():
     check_module("MultiheadAttention", 8, 2, inputs=(x(5, 8), x(4, 8), x(4, 8)))
 
 
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_one_seed_drops_the_same(need_weights):
+    mine = pyburn.nn.MultiheadAttention(8, 2, dropout=0.4, add_zero_attn=True)
+    theirs = torch.nn.MultiheadAttention(8, 2, dropout=0.4, add_zero_attn=True)
+    _load(mine, theirs)
+    q, k = x(70, 3, 8), x(40, 3, 8)
+    p, j = ours(q), ours(k)
+    pyburn.manual_seed(1), torch.manual_seed(1)
+    result, expected = mine(p, j, j, need_weights=need_weights), theirs(q, k, k, need_weights=need_weights)
+    same(result[0], expected[0], atol=1e-5)
+    assert result[1] is None if expected[1] is None else same(result[1], expected[1], atol=1e-5) is None
+    result[0].square().sum().backward(), expected[0].square().sum().backward()
+    same(p.grad, q.grad, atol=1e-4), same(j.grad, k.grad, atol=1e-4)
+
+
 PADDING = torch.tensor([[False, False, True, True], [False, False, False, False], [False, True, True, True]])
 CAUSAL = torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)
 

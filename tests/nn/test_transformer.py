@@ -79,6 +79,19 @@ def test_decoder_layer(settings):
     )
 
 
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_one_seed_drops_the_same(settings):
+    first = settings.get("batch_first")
+    tokens, memory = ((3, 4, 8), (3, 5, 8)) if first else ((4, 3, 8), (5, 3, 8))
+    mine, theirs = build(lambda lib: lib.nn.TransformerEncoderLayer(8, 2, 12, dropout=0.3, **settings))
+    pyburn.manual_seed(6), torch.manual_seed(6)
+    check(mine, theirs, x(*memory), src_key_padding_mask=PADDING)
+    check(mine, theirs, x(*memory), src_mask=CAUSAL, is_causal=True)
+    mine, theirs = build(lambda lib: lib.nn.TransformerDecoderLayer(8, 2, 12, dropout=0.3, **settings))
+    pyburn.manual_seed(7), torch.manual_seed(7)
+    check(mine, theirs, x(*tokens), x(*memory), memory_key_padding_mask=PADDING)
+
+
 def test_activations_that_are_functions_or_modules():
     mine, theirs = build(lambda lib: lib.nn.TransformerEncoderLayer(8, 2, 12, 0.0, lib.nn.functional.silu))
     check(mine, theirs, x(5, 3, 8))

@@ -1,7 +1,10 @@
-"""Attention against torch: masks, causality, shared heads, first and second derivatives."""
+"""Attention against torch: masks, causality, shared heads, dropout, first and second derivatives."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -186,3 +189,151 @@ def test_threads_change_nothing() -> None:
     for other in found[1:]:
         for mine, same in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(mine, same)
+
+
+def dropped(lib: Any, arrays: list[np.ndarray[Any, Any]], mask: Any = None, **options: Any) -> Any:
+    """As `outcome` from one seed, and the numbers that are drawn after it."""
+    lib.manual_seed(3)
+    return [*outcome(lib, arrays, mask, **options), lib.rand(3).numpy()]
+
+
+def compare_dropped(arrays: list[np.ndarray[Any, Any]], mask: Any = None, **options: Any) -> None:
+    for mine, other in zip(*(dropped(lib, arrays, mask, **options) for lib in (pyburn, torch)), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize(("queries", "keys", "size"), SIZES)
+def test_dropout_drops_what_torch_drops(queries: int, keys: int, size: int, p: float) -> None:
+    arrays = [normal(2, 2, queries, size), normal(2, 2, keys, size) + 0.1, normal(2, 2, keys, size + 3)]
+    compare_dropped(arrays, dropout_p=p)
+    compare_dropped([array[0] for array in arrays], dropout_p=p, is_causal=True)
+    compare_dropped([array[0, 0] for array in arrays], dropout_p=p, scale=-0.4)
+    compare_dropped([array[None] for array in arrays], normal(queries, keys), dropout_p=p)
+    seen = np.random.default_rng(1).random((2, 1, queries, keys)) > 0.3
+    seen[0, 0, queries // 2] = False
+    compare_dropped(arrays, seen, dropout_p=p)
+    compare_dropped(arrays, np.where(seen, np.float32(0.5), np.float32(-np.inf)), dropout_p=p)
+
+
+def test_dropout_of_shared_heads() -> None:
+    arrays = [normal(2, 6, 70, 16), normal(2, 3, 50, 16), normal(2, 3, 50, 16)]
+    compare_dropped(arrays, dropout_p=0.3, enable_gqa=True)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_other_types_drop_the_same(dtype: str, p: float) -> None:
+    found = []
+    for lib in (pyburn, torch):
+        lib.manual_seed(4)
+        kind = getattr(lib, dtype)
+        tensors = [lib.tensor(normal(2, 2, n, 16)).to(kind).requires_grad_() for n in (70, 530, 530)]
+        mask = lib.tensor(normal(70, 530)).to(kind)
+        # By torch's parts: its own kernel of bfloat16 has instructions that not every processor can do.
+        result = attend(lib, *tensors, attn_mask=mask, dropout_p=p)
+        assert result.dtype == kind
+        result.float().square().sum().backward()
+        found.append([x.detach().double().numpy() for x in (result, *(tensor.grad for tensor in tensors))])
+    precision = {"float64": 1e-9, "float16": 2e-3, "bfloat16": 1.5e-2}[dtype]
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=precision, atol=precision * np.abs(other).max())
+
+
+def test_dropout_of_special_numbers() -> None:
+    for place in range(3):
+        for value in (np.nan, np.inf, -np.inf):
+            arrays = [normal(1, 1, 20, 16), normal(1, 1, 30, 16), normal(1, 1, 30, 16)]
+            arrays[place][0, 0, 4, 2] = value
+            for p in (0.9, 1.0):
+                found = [dropped(lib, arrays, dropout_p=p)[0] for lib in (pyburn, torch)]
+                np.testing.assert_allclose(*found, rtol=2e-4, atol=2e-5)
+
+
+def test_derivatives_of_dropout() -> None:
+    """The kernel's against those of the parts in float64, which finite differences confirm; the second ones too."""
+    arrays = [normal(2, 4, 8), normal(2, 11, 8), normal(2, 11, 5)]
+    seen = np.random.default_rng(0).random((4, 11)) > 0.4
+    seen[1] = False
+
+    def attended(*tensors: Any, **options: Any) -> Any:
+        pyburn.manual_seed(2)
+        return pyburn.nn.functional.scaled_dot_product_attention(*tensors, dropout_p=0.3, **options)
+
+    for options in ({}, {"is_causal": True}, {"attn_mask": pyburn.tensor(seen)}):
+        found = []
+        for dtype in (pyburn.float32, pyburn.float64):
+            tensors = [pyburn.tensor(array).to(dtype).requires_grad_() for array in arrays]
+            (slope,) = pyburn.autograd.grad(attended(*tensors, **options).square().sum(), tensors[0], create_graph=True)
+            slope.square().sum().backward()
+            found.append([slope.detach().numpy(), *(tensor.grad.numpy() for tensor in tensors)])
+            first = pyburn.autograd.grad(attended(*tensors, **options).square().sum(), tensors)
+            found[-1] += [grad.numpy() for grad in first]
+        for mine, other in zip(*found, strict=True):
+            np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-4)
+        assert pyburn.autograd.gradcheck(lambda *x, o=options: attended(*x, **o), tensors)
+
+
+def test_threads_drop_the_same() -> None:
+    arrays = [normal(1, 3, 300, 24), normal(1, 3, 700, 24), normal(1, 3, 700, 24)]
+    before, found = pyburn.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            pyburn.set_num_threads(threads)
+            found.append([x.tobytes() for x in dropped(pyburn, arrays, dropout_p=0.2)])
+    finally:
+        pyburn.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.4])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("learns", [False, True])
+def test_gradients_of_rows_that_see_nothing(dtype: str, learns: bool, p: float) -> None:
+    summands = normal(2, 4, 5).astype(dtype)
+    summands[0, 2], summands[1, :, 3] = -np.inf, -np.inf
+    found = []
+    for lib in (pyburn, torch):
+        lib.manual_seed(4)
+        tensors = [lib.tensor(normal(2, n, 6).astype(dtype), requires_grad=True) for n in (4, 5, 5)]
+        mask = lib.tensor(summands, requires_grad=learns)
+        result = attend(lib, *tensors, attn_mask=mask, dropout_p=p)
+        result.square().sum().backward()
+        found.append([x.detach().numpy() for x in (result, *(x.grad for x in [*tensors, mask][: 3 + learns]))])
+    for mine, other in zip(*found, strict=True):
+        assert np.isfinite(other).all()
+        np.testing.assert_allclose(mine, other, rtol=2e-4, atol=2e-5)
+
+
+def test_a_mask_that_is_written_before_backward_is_refused() -> None:
+    q, mask = pyburn.ones(1, 2, 3, 4, requires_grad=True), pyburn.zeros(3, 3)
+    result = pyburn.nn.functional.scaled_dot_product_attention(q, q, q, mask, dropout_p=0.5)
+    mask.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.5, float("nan")])
+def test_probabilities_that_are_none(p: float) -> None:
+    q = pyburn.ones(1, 2, 2)
+    with pytest.raises(RuntimeError, match="dropout probability has to be between 0 and 1"):
+        pyburn.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=p)
+
+
+MEMORY = """
+import re, pathlib, pyburn
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
+q = pyburn.randn(2, 4096, 8, requires_grad=True)
+before = peak()
+pyburn.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=0.1).sum().backward()
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_dropout_never_holds_all_scores() -> None:
+    """They would have 128 MiB; the bits have 4."""
+    environment = os.environ | {"PYBURN_QUIET": "1"}
+    run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, env=environment, check=True)
+    assert int(run.stdout) < 40 * 1024

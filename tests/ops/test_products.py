@@ -166,10 +166,11 @@ pyburn.manual_seed(0)
 a, b, w = pyburn.randn(37, 410), pyburn.randn(410, 45), pyburn.randn(45, 410)
 q, k, v = (pyburn.randn(1, 2, n, 20, requires_grad=True) for n in (150, 140, 140))
 out = pyburn.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-out.square().sum().backward()
+some = pyburn.nn.functional.scaled_dot_product_attention(q, k, v, dropout_p=0.3)
+(out + some).square().sum().backward()
 large = (pyburn.randn(120, 770) @ pyburn.randn(770, 810))[:, ::37]
 parts = [large, a @ b, pyburn.nn.functional.linear(a, w, b[0]), b.t() @ a.t(), a[:3] @ b]
-parts += [q.grad, k.grad, v.grad, out.detach()]
+parts += [q.grad, k.grad, v.grad, out.detach(), some.detach()]
 print(pyburn.cat([part.reshape(-1) for part in parts]).double().tolist())
 """
 

@@ -36,6 +36,10 @@ def scaled_dot_product_attention(
     Raises:
         RuntimeError: Shapes do not fit, or both a mask and `is_causal` are given.
 
+    Differs from torch:
+        With dropout too the CPU never holds all scores (float32 and less; a mask that learns needs them); the same seed
+        drops the same weights. A mask of summands must then not be written to before backward, which says so.
+
     Example:
         >>> import pyburn
         >>> from pyburn.ops import nn
@@ -43,14 +47,14 @@ def scaled_dot_product_attention(
         >>> nn.scaled_dot_product_attention(q, pyburn.ones(1, 2, 2), pyburn.tensor([[[1.0], [3.0]]]))
         tensor([[[2.]]])
     """
-    _check(query, key, value, attn_mask, is_causal)
+    _check(query, key, value, attn_mask, dropout_p, is_causal)
     inputs = (query, key, value)
     if enable_gqa:
         key, value = _shared(query, key), _shared(query, value)
     factor = 1.0 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     one_op = _is_one_op(query, value, attn_mask, dropout_p)
     if one_op and _is_native(query, key, value, attn_mask):
-        return _native(query, key, value, attn_mask, is_causal, factor)
+        return query._attended(key, value, _summands(attn_mask, query), is_causal, factor)
     result = _attended(query, key, value, attn_mask, dropout_p, is_causal, factor)
     if not one_op:
         return result
@@ -82,13 +86,11 @@ def _is_native(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | No
     return attn_mask.dim() <= len(scores) and all(own in (1, size) for own, size in sizes)
 
 
-def _native(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, factor: float
-) -> Tensor:
-    """:func:`scaled_dot_product_attention` by the kernel; masks of truths become summands."""
-    if attn_mask is not None and attn_mask.dtype == bool_dtype:
-        attn_mask = query.detach().new_zeros(attn_mask.shape).masked_fill(attn_mask.logical_not(), -math.inf)
-    return query._attended(key, value, attn_mask, is_causal, factor)
+def _summands(attn_mask: Tensor | None, query: Tensor) -> Tensor | None:
+    """The mask as the kernel takes it; one of truths becomes minus infinity where nothing is seen."""
+    if attn_mask is None or attn_mask.dtype != bool_dtype:
+        return None if attn_mask is None else attn_mask.to(float32)
+    return query.detach().new_zeros(attn_mask.shape).masked_fill(attn_mask.logical_not(), -math.inf)
 
 
 def _attended(
@@ -100,7 +102,7 @@ def _attended(
     is_causal: bool,
     factor: float,
 ) -> Tensor:
-    """:func:`scaled_dot_product_attention` of checked arguments by its parts."""
+    """:func:`scaled_dot_product_attention` of checked arguments where torch computes it by its parts."""
     dtype = query.dtype
     q, k, v = (x.to(float32) if x.dtype.itemsize < 4 else x for x in (query, key, value))
     if factor > 0.0 and not _is_one_op(query, value, attn_mask, dropout_p):
@@ -108,21 +110,14 @@ def _attended(
         q, k = q * math.sqrt(factor), k * math.sqrt(factor)
     else:
         q = q * factor
-    scores = q @ k.transpose(-2, -1)  # (..., L, S)
-    if attn_mask is None and is_causal:
-        scores = scores + _later(scores)
-    elif attn_mask is not None and attn_mask.dtype == bool_dtype:
-        scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
-    elif attn_mask is not None:
-        scores = scores + attn_mask
-    weights = scores.softmax(-1)
-    if attn_mask is not None:
-        # A query that may see nothing gets zeros, not NaN; a causal one sees the first key at least.
-        weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
-    if dropout_p > 0.0:
-        keep = weights.detach().new_empty(weights.shape).bernoulli_(1.0 - dropout_p)
-        weights = weights * keep / (1.0 - dropout_p) if dropout_p < 1.0 else weights * 0.0
-    out = (weights @ v).to(dtype)
+    if _is_native(q, k, v, attn_mask) and (attn_mask is None or not attn_mask.requires_grad):
+        # Where all weights are dropped nothing is drawn, as in torch.
+        dropped = dropout_p if dropout_p < 1.0 else 0.0
+        out = q._attended(k, v, _summands(attn_mask, q), is_causal, 1.0, dropped, True)
+        out = out if dropout_p < 1.0 else out * 0.0
+    else:
+        out = _weights(q, k, attn_mask, dropout_p, is_causal) @ v
+    out = out.to(dtype)
     rows = query.dim() == 4 and query.stride(-1) == 1 and not query.is_contiguous()
     if not rows or dropout_p > 0.0 or out.shape != query.shape:
         return out
@@ -130,7 +125,31 @@ def _attended(
     return arranged(out, sorted(range(4), key=lambda dim: -query.stride(dim)))
 
 
-def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
+def _weights(q: Tensor, k: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool) -> Tensor:
+    """How much each query takes of each key, all at once."""
+    scores = q @ k.transpose(-2, -1)  # (..., L, S)
+    if attn_mask is None and is_causal:
+        scores = scores + _later(scores)
+    elif attn_mask is not None and attn_mask.dtype == bool_dtype:
+        scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    if attn_mask is None:
+        weights = scores.softmax(-1)
+    else:
+        # A query that may see nothing, which no causal one is, gets zeros rather than NaN, and so do its gradients.
+        unseen = (scores == -math.inf).all(-1, keepdim=True)
+        weights = scores.masked_fill(unseen, 0.0).softmax(-1).masked_fill(unseen, 0.0)
+    if dropout_p == 0.0:
+        return weights
+    if dropout_p == 1.0:
+        return weights * 0.0
+    return weights * weights.detach().new_empty(weights.shape).bernoulli_(1.0 - dropout_p).div_(1.0 - dropout_p)
+
+
+def _check(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool
+) -> None:
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
             "scaled_dot_product_attention: query, key and value need at least 2 dimensions, got "
@@ -141,6 +160,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
             "scaled_dot_product_attention: expected query, key, and value to have the same dtype, but got "
             f"{query.dtype}, {key.dtype} and {value.dtype}"
         )
+    if not 0.0 <= dropout_p <= 1.0:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if attn_mask is None:
         return
     if is_causal:
