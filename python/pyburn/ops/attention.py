@@ -51,7 +51,7 @@ def scaled_dot_product_attention(
     inputs = (query, key, value)
     if enable_gqa:
         key, value = _shared(query, key), _shared(query, value)
-    factor = 1.0 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    factor = 1.0 / math.sqrt(max(query.size(-1), 1)) if scale is None else scale
     one_op = _is_one_op(query, value, attn_mask, dropout_p)
     if one_op and _is_native(query, key, value, attn_mask):
         return query._attended(key, value, _summands(attn_mask, query), is_causal, factor)
@@ -66,24 +66,27 @@ def scaled_dot_product_attention(
 
 def _is_one_op(query: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
     """Whether torch's CPU has one op for it, which keeps more for backward than its parts do."""
-    if dropout_p > 0.0 or query.dim() not in (3, 4) or query.shape[-1] != value.shape[-1]:
+    if dropout_p > 0.0 or query.dim() not in (3, 4) or query.size(-1) != value.size(-1):
         return False
     return attn_mask is None or not attn_mask.requires_grad
 
 
 def _is_native(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> bool:
     """Whether the kernel, which never holds all scores, can do it."""
-    tensors = (query, key, value) if attn_mask is None else (query, key, value, attn_mask)
-    if any(x.device.type != "cpu" or x.numel() == 0 for x in tensors) or query.dtype != float32:
+    if query.dtype != float32 or not (query.is_cpu and key.is_cpu and value.is_cpu):
         return False
-    heads, (rows, size), keys = query.shape[:-2], query.shape[-2:], key.shape[-2]
-    if key.shape != (*heads, keys, size) or value.shape[:-1] != key.shape[:-1]:
+    if not (query.numel() and key.numel() and value.numel()):
+        return False
+    # Plain tuples: a slice of a Size is one again, which takes longer than all the rest.
+    own, keys, values = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+    if keys != (*own[:-2], keys[-2], own[-1]) or values[:-1] != keys[:-1]:
         return False
     if attn_mask is None:
         return True
-    scores = (*heads, rows, keys)
-    sizes = zip(reversed(attn_mask.shape), reversed(scores), strict=False)
-    return attn_mask.dim() <= len(scores) and all(own in (1, size) for own, size in sizes)
+    scores, sizes = (*own[:-1], keys[-2]), tuple(attn_mask.shape)
+    if not attn_mask.is_cpu or len(sizes) > len(scores):
+        return False
+    return all(size in (1, score) for size, score in zip(sizes[::-1], scores[::-1], strict=False))
 
 
 def _summands(attn_mask: Tensor | None, query: Tensor) -> Tensor | None:
