@@ -7,7 +7,7 @@ import pytest
 import torch
 import torchvision.models as theirs
 from pyburn.vision import models as ours
-from pyburn.vision.models.feature_extraction import create_feature_extractor
+from pyburn.vision.models.feature_extraction import create_feature_extractor, get_graph_node_names
 from torchvision.models import feature_extraction as judge
 
 from oracle import from_torch
@@ -75,3 +75,16 @@ def test_mistakes_are_named():
         create_feature_extractor(model)
     with pytest.raises(ValueError, match="'features' was not called that often"):
         create_feature_extractor(model, ["features_1"])(pyburn.zeros(1, 3, 64, 64))
+
+
+@pytest.mark.filterwarnings("ignore:NOTE. The nodes obtained:UserWarning")
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v3_small", "densenet121", "squeezenet1_1", "convnext_tiny"])
+def test_names_of_nodes_are_torchvisions(name):
+    model = ours.get_model(name).eval()
+    assert get_graph_node_names(model) == judge.get_graph_node_names(theirs.get_model(name))
+    assert not model.training
+
+
+def test_weights_know_their_classes():
+    for name in ("ResNet50_Weights.IMAGENET1K_V2", "FCN_ResNet50_Weights.COCO_WITH_VOC_LABELS_V1"):
+        assert ours.get_weight(name).meta["categories"] == theirs.get_weight(name).meta["categories"]

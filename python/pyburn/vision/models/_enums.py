@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from pyburn import hub
+from pyburn.vision.models._categories import IMAGENET, VOC
 from pyburn.vision.models._files import FILES, FOLDER
 
 __all__ = ["WeightsEnum", "get_model_weights", "get_weight", "weights_of"]
@@ -19,6 +20,12 @@ class WeightsEnum(enum.Enum):
     def url(self) -> str:
         """Where the file is."""
         return str(self.value)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What is known about them: under "categories" the names of the classes, in the order of the scores."""
+        segments = self.name == "COCO_WITH_VOC_LABELS_V1"
+        return {"categories": list(VOC if segments else IMAGENET)}
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The weights, from the file in torch's cache; nothing is downloaded."""

@@ -62,10 +62,9 @@ class BasicBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # (B, inplanes, H, W)
         """The input with its correction."""
-        shortcut = x if self.downsample is None else self.downsample(x)  # (B, planes, H / stride, W / stride)
         out = self.relu(self.bn1(self.conv1(x)))  # (B, planes, H / stride, W / stride)
-        out = self.bn2(self.conv2(out)) + shortcut  # (B, planes, H / stride, W / stride)
-        result: Tensor = self.relu(out)
+        out = self.bn2(self.conv2(out))  # (B, planes, H / stride, W / stride)
+        result: Tensor = self.relu(out + (x if self.downsample is None else self.downsample(x)))
         return result
 
 
@@ -99,11 +98,10 @@ class Bottleneck(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # (B, inplanes, H, W)
         """The input with its correction."""
-        shortcut = x if self.downsample is None else self.downsample(x)  # (B, 4 * planes, H / stride, W / stride)
         out = self.relu(self.bn1(self.conv1(x)))  # (B, width, H, W)
         out = self.relu(self.bn2(self.conv2(out)))  # (B, width, H / stride, W / stride)
-        out = self.bn3(self.conv3(out)) + shortcut  # (B, 4 * planes, H / stride, W / stride)
-        result: Tensor = self.relu(out)
+        out = self.bn3(self.conv3(out))  # (B, 4 * planes, H / stride, W / stride)
+        result: Tensor = self.relu(out + (x if self.downsample is None else self.downsample(x)))
         return result
 
 
