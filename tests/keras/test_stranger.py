@@ -282,3 +282,48 @@ def test_windows_of_a_series():
         make(series, None, 30)
     with pytest.raises(ValueError, match="sampling_rate is 0"):
         make(series, None, 3, sampling_rate=0)
+
+
+@pytest.mark.parametrize(
+    "name", ["PrecisionAtRecall", "RecallAtPrecision", "SensitivityAtSpecificity", "SpecificityAtSensitivity"]
+)
+def test_best_points_of_curves(name):
+    random = np.random.default_rng(0)
+    true, pred, weight = (
+        random.integers(0, 2, (50, 3)),
+        random.random((50, 3)).astype("float32"),
+        random.random((50, 3)),
+    )
+
+    def program(k, same):
+        found = []
+        for value, settings in ((0.5, {}), (0.9, {"num_thresholds": 7}), (0.3, {"class_id": 1}), (1.0, {})):
+            metric = getattr(k.metrics, name)(value, **settings)
+            metric.update_state(true[:20], pred[:20])
+            if not settings:
+                metric.update_state(true[20:], pred[20:], sample_weight=weight[20:])
+            again = type(metric).from_config(metric.get_config())
+            again.update_state(true, pred)
+            found += [metric.result(), again.result()]
+        return found
+
+    expected, found = both(program)
+    equal(expected, found)
+    with pytest.raises(ValueError, match=rf"{name}: .* is 2, but must be between 0 and 1"):
+        getattr(ours.metrics, name)(2)
+
+
+def test_correlations():
+    def program(k, same):
+        found = []
+        for metric in (k.metrics.PearsonCorrelation(axis=0), k.metrics.ConcordanceCorrelation(), "pearson_correlation"):
+            metric = k.metrics.get(metric) if isinstance(metric, str) else metric
+            if hasattr(metric, "update_state"):
+                metric.update_state(array((9, 4)), array((9, 4), 1))
+                found.append(metric.result())
+            else:
+                found.append(metric(array((9, 4)), array((9, 4), 1)))
+        return found
+
+    expected, found = both(program)
+    equal(expected, found)

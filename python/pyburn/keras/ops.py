@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins  # some functions of Keras have the names of Python's
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from pyburn import ops as _ops
 from pyburn._core import Tensor
-from pyburn.keras import _more_ops
+from pyburn.keras import _more_ops, _network_ops
 from pyburn.keras import activations as _activations
 from pyburn.keras import config as _settings
 from pyburn.keras.layer import Layer
@@ -324,7 +325,8 @@ def _function(kind: type[Operation], name: str, compute: Callable[..., Any]) -> 
     return function
 
 
-_TABLE += [("".join(part.title() for part in name.split("_")), name, compute) for name, compute in _more_ops.MORE]
+_more = [*_more_ops.MORE, *_network_ops.NETWORK]
+_TABLE += [("".join(part.title() for part in name.split("_")), name, compute) for name, compute in _more]
 
 for _class, _name, _compute in _TABLE:
     _kind = type(_class, (Operation,), {"_function": (_compute,), "__doc__": f"`keras.ops.{_name}` as a layer."})
@@ -332,3 +334,16 @@ for _class, _name, _compute in _TABLE:
     globals()[_class] = _kind
     globals()[_name] = _function(_kind, _name, _compute)
     __all__ += [_class, _name] if _name not in __all__ else [_class]
+
+for _name, _compute in _network_ops.CONTROL.items():
+    globals()[_name] = _compute
+    __all__ += [_name]
+
+# Keras groups its functions in modules too: `ops.nn.relu` is `ops.relu`.
+image = SimpleNamespace(
+    resize=_function(
+        type("ResizeImages", (Operation,), {"_function": (_network_ops.RESIZE,)}), "resize", _network_ops.RESIZE
+    )
+)
+linalg = nn = numpy = SimpleNamespace(**{_name: globals()[_name] for _name in __all__ if _name[0].islower()})
+__all__ += ["image", "linalg", "nn", "numpy"]

@@ -11,14 +11,17 @@ from pyburn.keras.losses.functions import *  # noqa: F403
 from pyburn.keras.metrics import accuracy as _accuracy
 from pyburn.keras.metrics import base as _base
 from pyburn.keras.metrics import confusion as _confusion
+from pyburn.keras.metrics import curves as _curves
 from pyburn.keras.metrics.accuracy import *  # noqa: F403
 from pyburn.keras.metrics.base import *  # noqa: F403
 from pyburn.keras.metrics.confusion import *  # noqa: F403
+from pyburn.keras.metrics.curves import *  # noqa: F403
 
 __all__ = [
     *_accuracy.__all__,
     *_base.__all__,
     *_confusion.__all__,
+    *_curves.__all__,
     *functions.__all__,
     "deserialize",
     "get",
@@ -29,6 +32,7 @@ _CLASSES = [value for value in list(globals().values()) if isinstance(value, typ
 _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(functions, name) for name in functions.__all__},
     **{name: getattr(_accuracy, name) for name in _accuracy.__all__ if name.islower()},
+    **{name: getattr(_curves, name) for name in _curves.__all__ if name.islower()},
 }
 _SHORT = {
     "mse": functions.mean_squared_error,
