@@ -7,6 +7,9 @@ from typing import SupportsIndex, overload
 
 from pyburn import _core
 
+# Bound once: shapes are indexed and cut in every call.
+_item, _joined, _made = tuple.__getitem__, tuple.__add__, tuple.__new__
+
 
 class Size(tuple[int, ...]):
     """The sizes of a tensor, a tuple with torch's extras.
@@ -35,11 +38,11 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, index: slice, /) -> Size: ...
     def __getitem__(self, index: SupportsIndex | slice, /) -> int | Size:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found  # type: ignore[arg-type,return-value]
+        found = _item(self, index)
+        return _made(Size, found) if type(index) is slice else found  # type: ignore[arg-type,return-value]
 
     def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
-        return Size(tuple.__add__(self, tuple(other)))
+        return _made(Size, _joined(self, tuple(other)))
 
     def __mul__(self, count: SupportsIndex) -> Size:
         return Size(tuple.__mul__(self, count))

@@ -205,8 +205,8 @@ def _mismatch(input: list[int], target: list[int], expected: list[int]) -> str:
 def _check_shapes(input: Tensor, target: Tensor, weight: Tensor | None, class_dim: int) -> None:
     if input.dim() == 0:
         raise ValueError("nll_loss: input has no dimensions but needs one for the classes: (C) or (N, C).")
-    sizes = input.shape
-    if target.shape != sizes[:class_dim] + sizes[class_dim + 1 :]:
+    sizes = tuple(input.shape)  # a slice of a Size is one again, which takes its time
+    if tuple(target.shape) != sizes[:class_dim] + sizes[class_dim + 1 :]:
         expected = [size for d, size in enumerate(sizes) if d != class_dim]
         raise ShapeError(_mismatch(list(sizes), list(target.shape), expected))
     classes = sizes[class_dim]
