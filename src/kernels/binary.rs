@@ -88,8 +88,8 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
         Binary::Min => with_number!(dtype, T => cheap::<T>(at, Number::min), else return refuse()),
         Binary::Fmax => with_number!(dtype, T => costly::<T>(at, Number::fmax), else return refuse()),
         Binary::Fmin => with_number!(dtype, T => costly::<T>(at, Number::fmin), else return refuse()),
-        // Narrower vectors have no shifts of 64 bits, and take longer than single numbers.
-        Binary::Pow if dtype == DType::F32 && vector::is_wide::<f32>() => {
+        // Vectors of two float64 take longer than single numbers.
+        Binary::Pow if dtype == DType::F32 && vector::is_fused() => {
             vector::map2(at.shape, at.out, at.a, at.b, &Pow);
         }
         Binary::Pow => with_number!(dtype, T => costly::<T>(at, Number::pow), else return refuse()),

@@ -51,24 +51,66 @@ macro_rules! wide_functions {
 
 wide_functions! {
     Exp = exp;
-    Log = log;
-    Log2 = log2;
-    Log10 = log10;
     Tanh = tanh;
     Erf = erf;
-    Rsqrt = rsqrt;
     Sigmoid = sigmoid;
 }
 
-macro_rules! angles {
-    ($($name:ident = $function:ident { $($wide:tt)* })+) => {
+/// Functions that `wide` has too, here of positive, finite and normal numbers.
+macro_rules! usual_functions {
+    ($($name:ident = $usual:ident, $function:ident;)+) => {
         $(pub struct $name;
 
         impl Lanes<1> for $name {
-            const NEAR: f32 = math::FARTHEST_ANGLE;
+            const WIDE: bool = true;
             #[inline(always)]
             fn at<const FMA: bool>(&self, [x]: [f32; 1]) -> f32 {
+                math::$usual::<FMA>(x)
+            }
+            #[inline(always)]
+            fn is_far(&self, [x]: [f32; 1]) -> bool {
+                !math::is_usual(x)
+            }
+            const WHOLE: bool = true;
+            #[inline(always)]
+            fn whole<const FMA: bool>(&self, [x]: [f32; 1]) -> f32 {
                 math::$function::<FMA>(x)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            unsafe fn wide(&self, [x]: [__m512; 1]) -> __m512 {
+                wide::$function(x)
+            }
+        })+
+    };
+}
+
+usual_functions! {
+    Log = usual_log, log;
+    Log2 = usual_log2, log2;
+    Log10 = usual_log10, log10;
+    Rsqrt = usual_rsqrt, rsqrt;
+}
+
+macro_rules! angles {
+    ($($name:ident = $near:ident up to $reach:expr, $function:ident { $($wide:tt)* })+) => {
+        $(pub struct $name;
+
+        impl Lanes<1> for $name {
+            const NEAR: f32 = $reach;
+            #[inline(always)]
+            fn at<const FMA: bool>(&self, [x]: [f32; 1]) -> f32 {
+                math::$near::<FMA>(x)
+            }
+            const WHOLE: bool = $reach < math::FARTHEST_ANGLE;
+            #[inline(always)]
+            fn whole<const FMA: bool>(&self, [x]: [f32; 1]) -> f32 {
+                math::$function::<FMA>(x)
+            }
+            #[inline(always)]
+            fn is_beyond(&self, [x]: [f32; 1]) -> bool {
+                x.abs() > math::FARTHEST_ANGLE
             }
             fn far(&self, [x]: [f32; 1]) -> f32 {
                 x.$function()
@@ -112,16 +154,15 @@ macro_rules! wide_angle {
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
         unsafe fn wide(&self, [x]: [__m512; 1]) -> __m512 {
-            // SAFETY: the caller's.
-            unsafe { except(wide::$function(x), wide::far(x), x, math::$function::<true>) }
+            wide::$function(x)
         }
     };
 }
 
 angles! {
-    Sin = sin { wide_angle! { sin } }
-    Cos = cos { wide_angle! { cos } }
-    Tan = tan {}
+    Sin = near_sin up to math::NEAR_ANGLE, sin { wide_angle! { sin } }
+    Cos = near_cos up to math::NEAR_ANGLE, cos { wide_angle! { cos } }
+    Tan = tan up to math::FARTHEST_ANGLE, tan {}
 }
 
 pub struct Pow;
@@ -170,15 +211,6 @@ wide_curves! {
     Add {}, F, [a, b] => a + b, _mm512_add_ps(a, b);
     Sub {}, F, [a, b] => a - b, _mm512_sub_ps(a, b);
     Mul {}, F, [a, b] => a * b, _mm512_mul_ps(a, b);
-    Gelu {}, F, [x] => math::gelu::<F>(x), {
-        // SAFETY: the caller's.
-        unsafe { except(wide::gelu(x), wide::far_below(x), x, math::gelu::<true>) }
-    };
-    GeluSlope {}, F, [grad, x] => grad * math::gelu_slope::<F>(x), {
-        // SAFETY: the caller's.
-        let slope = unsafe { except(wide::gelu_slope(x), wide::far_below(x), x, math::gelu_slope::<true>) };
-        _mm512_mul_ps(grad, slope)
-    };
     // The second operand of a maximum wins where one is NaN, and where both are zero.
     Relu {}, F, [x] => if x >= 0.0 || x.is_nan() { x } else { 0.0 }, _mm512_max_ps(_mm512_setzero_ps(), x);
     ReluSlope {}, F, [grad, y] => if y <= 0.0 { 0.0 } else { grad }, {
@@ -223,6 +255,42 @@ wide_curves! {
     LeakyReluSlope { below }, F, [grad, x] => if x > 0.0 { grad } else { grad * below }, {
         _mm512_mask_mul_ps(grad, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), grad, below)
     };
+}
+
+/// The functions that `math::near_below` has a curve for, the last number of which decides whether it reaches so far.
+macro_rules! gelus {
+    ($($name:ident, $fma:ident, [$($x:ident),+] => $near:expr, $far:expr, $wide:expr;)+) => {
+        $(pub struct $name;
+
+        impl Lanes<{ [$(stringify!($x)),+].len() }> for $name {
+            const WIDE: bool = true;
+            #[inline(always)]
+            fn at<const $fma: bool>(&self, [$($x),+]: [f32; { [$(stringify!($x)),+].len() }]) -> f32 {
+                $near
+            }
+            #[inline(always)]
+            fn is_far(&self, x: [f32; { [$(stringify!($x)),+].len() }]) -> bool {
+                x[x.len() - 1] < -math::FARTHEST_BELOW
+            }
+            fn far(&self, [$($x),+]: [f32; { [$(stringify!($x)),+].len() }]) -> f32 {
+                $far
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            unsafe fn wide(&self, [$($x),+]: [__m512; { [$(stringify!($x)),+].len() }]) -> __m512 {
+                // SAFETY: the caller's.
+                unsafe { $wide }
+            }
+        })+
+    };
+}
+
+gelus! {
+    Gelu, F, [x] => math::near_gelu::<F>(x), math::gelu::<false>(x),
+        except(wide::gelu(x), wide::far_below(x), x, math::gelu::<true>);
+    GeluSlope, F, [grad, x] => grad * math::near_gelu_slope::<F>(x), grad * math::gelu_slope::<false>(x),
+        _mm512_mul_ps(grad, except(wide::gelu_slope(x), wide::far_below(x), x, math::gelu_slope::<true>));
 }
 
 /// Functions of one number with settings, and of a gradient beside it.

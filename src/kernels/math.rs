@@ -3,7 +3,7 @@
 //! `FMA` says whether the processor multiplies and adds in one instruction; without it `mul_add` would be a call. The
 //! polynomials are our own least-squares fits at Chebyshev nodes; errors stay within three units in the last place.
 
-use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, FRAC_PI_2, LN_10, LOG2_E};
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_PI_2, LOG2_E, LOG10_E};
 
 /// A sum with it rounds to an integer, which then stands in the lowest bits.
 pub const MAGIC: f32 = 12_582_912.0;
@@ -20,8 +20,23 @@ const QUARTER_LOW: f64 = 6.077_100_506_506_192e-11;
 
 const EXP: [f32; 5] = [1.395_060_1e-3, 8.368_954e-3, 4.166_620_6e-2, 0.166_665_18, 0.5];
 const EXPM1: [f32; 6] = [1.991_409_7e-4, 1.394_110_7e-3, 8.333_273e-3, 4.166_635_5e-2, 0.166_666_67, 0.5];
-const LOG: [f32; 8] =
-    [-0.078_662_32, 0.128_908_87, -0.131_304_92, 0.141_800_14, -0.166_242_76, 0.200_023_31, -0.250_008_2, 0.333_333_16];
+const LOG: [f32; 9] = [
+    -0.078_662_32,
+    0.128_908_87,
+    -0.131_304_92,
+    0.141_800_14,
+    -0.166_242_76,
+    0.200_023_31,
+    -0.250_008_2,
+    0.333_333_16,
+    -0.5,
+];
+/// pi / 2 in three parts.
+pub const QUARTER: [f32; 3] = [1.570_796_4, -4.371_139e-8, -1.715_124_5e-15];
+/// Magnitude up to which angles are reduced in float32 with `QUARTER`, and what is left of them then.
+pub const NEAR_ANGLE: f32 = 16_384.0;
+pub const NEAR_SIN: [f32; 3] = [-1.951_665_2e-4, 8.332_173e-3, -0.166_666_55];
+pub const NEAR_COS: [f32; 4] = [2.438_963e-5, -1.388_675_5e-3, 4.166_662_3e-2, -0.5];
 const SIN: [f32; 4] = [2.718_237_3e-6, -1.983_932_7e-4, 8.333_329e-3, -0.166_666_67];
 const COS: [f32; 3] = [2.443_773e-5, -1.388_736_2e-3, 4.166_664_6e-2];
 const ATAN: [f32; 9] = [
@@ -35,16 +50,28 @@ const ATAN: [f32; 9] = [
     0.199_986_38,
     -0.333_333_02,
 ];
-const ERF: [f32; 8] = [
-    -9.680_14e-6,
-    1.127_054_6e-4,
-    -8.484_712e-4,
-    5.221_075e-3,
-    -2.686_544_5e-2,
-    0.112_837_83,
-    -0.376_126_38,
-    FRAC_2_SQRT_PI,
+/// `erf(a) / a - 1` by the square of `a`, up to one.
+const ERF: [f32; 6] = [-5.631_216_3e-4, 4.917_484e-3, -2.671_122_7e-2, 0.112_801_75, -0.376_123_25, 0.128_379_12];
+/// `log2(erfc(a))` between one and four.
+const ERF_REST: [f32; 7] =
+    [2.688_978_3e-4, -4.252_630_8e-3, 3.150_585_3e-2, -0.148_751_97, -0.920_648, -1.626_046_2, -4.926_92e-4];
+/// The logarithm to base two of the normal distribution's probability of less than `-a`, up to `FARTHEST_BELOW`.
+const BELOW: [f32; 12] = [
+    1.928_601_5e-9,
+    -7.588_812_4e-8,
+    1.318_783_2e-6,
+    -1.319_746_8e-5,
+    8.141_742e-5,
+    -2.796_79e-4,
+    -2.440_5e-5,
+    6.999_078e-3,
+    -0.052_488_763,
+    -0.459_201_63,
+    -1.151_107,
+    -0.999_999_94,
 ];
+/// Two to the power of at most one half.
+const EXP2: [f32; 6] = [1.327_406_8e-3, 9.671_497e-3, 5.550_700_8e-2, 0.240_222_42, 0.693_147, 1.0];
 /// `erfc(z) = t exp(P(t) - z^2)` with `t = 1 / (1 + z / 2)`: unlike `1 - erf`, precise far out too.
 const TAIL: [f32; 10] = [
     0.140_507_13,
@@ -85,8 +112,14 @@ const EXP2_WIDE: [f64; 8] = [
     0.693_147_180_728_470_1,
     0.999_999_999_961_682_5,
 ];
-/// One over the root of twice pi.
+/// The bits of a float's sign and exponent, and what one in the exponent's lowest stands for there.
+const EXPONENT: i32 = -0x80_0000;
+const STEP: f32 = 1.0 / 8_388_608.0;
+/// One over the root of twice pi, and its logarithm to base two.
 const DENSITY: f32 = 0.398_942_3;
+const LOG2_DENSITY: f32 = -1.325_748_1;
+/// Where the curve of `BELOW` ends.
+pub const FARTHEST_BELOW: f32 = 6.29;
 /// Magnitude up to which angles are reduced exactly.
 pub const FARTHEST_ANGLE: f32 = 524_288.0;
 
@@ -138,6 +171,15 @@ pub fn exp<const FMA: bool>(x: f32) -> f32 {
     if none { 0.0 } else { value }
 }
 
+/// Two to the power of `x`, which gives a normal number.
+#[inline(always)]
+fn near_exp2<const FMA: bool>(x: f32) -> f32 {
+    let shifted = x + MAGIC;
+    let curve = polynomial::<FMA, 6>(EXP2, x - (shifted - MAGIC));
+    // A product, so that a NaN stays one.
+    curve * power_of_two((shifted.to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32))
+}
+
 /// `exp` of numbers that are not positive, as after the greatest is taken away; below -87 it is zero.
 #[inline(always)]
 pub fn exp_down<const FMA: bool>(x: f32) -> f32 {
@@ -158,16 +200,30 @@ pub fn expm1<const FMA: bool>(x: f32) -> f32 {
     if x == 0.0 { x } else { value }
 }
 
-/// The exponent, the mantissa's distance from one, and the logarithm of the mantissa without that distance.
+/// The exponent over `STEP`, the mantissa's distance from one, and what its logarithm is less than that, over the
+/// square.
+type LogParts = (f32, f32, f32);
+
+/// Whether a number is positive, finite and normal.
 #[inline(always)]
-fn log_parts<const FMA: bool>(x: f32) -> (f32, f32, f32) {
+pub fn is_usual(x: f32) -> bool {
+    x.to_bits().wrapping_sub(f32::MIN_POSITIVE.to_bits()) < f32::INFINITY.to_bits() - f32::MIN_POSITIVE.to_bits()
+}
+
+/// The parts of a usual number.
+#[inline(always)]
+fn usual_parts<const FMA: bool>(x: f32) -> LogParts {
+    let bits = x.to_bits() as i32;
+    let exponent = bits.wrapping_sub(FRAC_1_SQRT_2.to_bits() as i32) & EXPONENT;
+    let apart = f32::from_bits(bits.wrapping_sub(exponent) as u32) - 1.0;
+    (exponent as f32, apart, polynomial::<FMA, 9>(LOG, apart))
+}
+
+#[inline(always)]
+fn log_parts<const FMA: bool>(x: f32) -> LogParts {
     let small = x < f32::MIN_POSITIVE;
-    let bits = (if small { x * 8_388_608.0 } else { x }).to_bits() as i32;
-    let exponent = bits.wrapping_sub(FRAC_1_SQRT_2.to_bits() as i32) >> 23;
-    let apart = f32::from_bits(bits.wrapping_sub(exponent.wrapping_shl(23)) as u32) - 1.0;
-    let square = apart * apart;
-    let curve = fma::<FMA>(square * apart, polynomial::<FMA, 8>(LOG, apart), -0.5 * square);
-    (exponent as f32 - if small { 23.0 } else { 0.0 }, apart, curve)
+    let (exponent, apart, curve) = usual_parts::<FMA>(if small { x * 8_388_608.0 } else { x });
+    (exponent - if small { 23.0 / STEP } else { 0.0 }, apart, curve)
 }
 
 /// `value` where a logarithm of `x` is finite.
@@ -179,23 +235,51 @@ fn log_special(x: f32, value: f32) -> f32 {
 }
 
 #[inline(always)]
+fn natural<const FMA: bool>((exponent, apart, curve): LogParts) -> f32 {
+    let rest = fma::<FMA>(apart * apart, curve, exponent * (LN2_LOW * STEP));
+    fma::<FMA>(exponent, LN2_HIGH * STEP, apart + rest)
+}
+
+#[inline(always)]
+fn to_two<const FMA: bool>((exponent, apart, curve): LogParts) -> f32 {
+    fma::<FMA>(fma::<FMA>(apart * apart, curve, apart), LOG2_E, exponent * STEP)
+}
+
+#[inline(always)]
+fn to_ten<const FMA: bool>((exponent, apart, curve): LogParts) -> f32 {
+    let mantissa = fma::<FMA>(apart * apart, curve, apart) * LOG10_E;
+    fma::<FMA>(exponent, LG2_HIGH * STEP, fma::<FMA>(exponent, LG2_LOW * STEP, mantissa))
+}
+
+#[inline(always)]
 pub fn log<const FMA: bool>(x: f32) -> f32 {
-    let (exponent, apart, curve) = log_parts::<FMA>(x);
-    let curve = fma::<FMA>(exponent, LN2_LOW, curve);
-    log_special(x, fma::<FMA>(exponent, LN2_HIGH, apart + curve))
+    log_special(x, natural::<FMA>(log_parts::<FMA>(x)))
 }
 
 #[inline(always)]
 pub fn log2<const FMA: bool>(x: f32) -> f32 {
-    let (exponent, apart, curve) = log_parts::<FMA>(x);
-    log_special(x, fma::<FMA>(apart + curve, LOG2_E, exponent))
+    log_special(x, to_two::<FMA>(log_parts::<FMA>(x)))
 }
 
 #[inline(always)]
 pub fn log10<const FMA: bool>(x: f32) -> f32 {
-    let (exponent, apart, curve) = log_parts::<FMA>(x);
-    let mantissa = fma::<FMA>(exponent, LG2_LOW, (apart + curve) / LN_10);
-    log_special(x, fma::<FMA>(exponent, LG2_HIGH, mantissa))
+    log_special(x, to_ten::<FMA>(log_parts::<FMA>(x)))
+}
+
+/// The logarithms of usual numbers.
+#[inline(always)]
+pub fn usual_log<const FMA: bool>(x: f32) -> f32 {
+    natural::<FMA>(usual_parts::<FMA>(x))
+}
+
+#[inline(always)]
+pub fn usual_log2<const FMA: bool>(x: f32) -> f32 {
+    to_two::<FMA>(usual_parts::<FMA>(x))
+}
+
+#[inline(always)]
+pub fn usual_log10<const FMA: bool>(x: f32) -> f32 {
+    to_ten::<FMA>(usual_parts::<FMA>(x))
 }
 
 #[inline(always)]
@@ -210,8 +294,11 @@ fn wide_polynomial<const FMA: bool, const N: usize>(coefficients: [f64; N], x: f
 /// `x` to the power of `y`, through float64; both are finite, and `x` is not zero.
 #[inline(always)]
 pub fn pow<const FMA: bool>(x: f32, y: f32) -> f32 {
+    const BIAS: i64 = 1024;
     let bits = f64::from(x.abs()).to_bits() as i64;
-    let exponent = bits.wrapping_sub(std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64) >> 52;
+    // Above zero before the shift: narrow vectors of integers of 64 bits have no shifts that keep a sign.
+    let above = bits.wrapping_sub(std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64).wrapping_add(BIAS << 52);
+    let exponent = (above as u64 >> 52) as i64 - BIAS;
     let apart = f64::from_bits(bits.wrapping_sub(exponent.wrapping_shl(52)) as u64) - 1.0;
     // Added to the magic number's bits, an integer becomes a float without a conversion, which few processors have.
     let whole = f64::from_bits(exponent.wrapping_add(WIDE_MAGIC.to_bits() as i64) as u64) - WIDE_MAGIC;
@@ -262,6 +349,38 @@ fn turned(sine: f32, cosine: f32, quarter: u64) -> f32 {
     if quarter & 2 == 0 { value } else { -value }
 }
 
+/// As `quarters` of an angle of at most `NEAR_ANGLE`, in float32.
+#[inline(always)]
+fn near_quarters(x: f32) -> (f32, f32, u32) {
+    let shifted = x.mul_add(FRAC_2_PI, MAGIC);
+    let whole = shifted - MAGIC;
+    let rest = QUARTER.iter().fold(x, |rest, part| whole.mul_add(-part, rest));
+    let square = rest * rest;
+    let sine = (square * rest).mul_add(polynomial::<true, 3>(NEAR_SIN, square), rest);
+    let cosine = square.mul_add(polynomial::<true, 4>(NEAR_COS, square), 1.0);
+    (sine, cosine, shifted.to_bits())
+}
+
+/// As `turned`, with the sign in the highest bit of `sign` too.
+#[inline(always)]
+fn near_turned((sine, cosine, quarter): (f32, f32, u32), turns: u32, sign: u32) -> f32 {
+    let quarter = quarter.wrapping_add(turns);
+    let value = if quarter & 1 == 0 { sine } else { cosine };
+    f32::from_bits(value.to_bits() ^ ((quarter.wrapping_shl(30) ^ sign) & 0x8000_0000))
+}
+
+/// The sine of an angle of at most `NEAR_ANGLE`.
+#[inline(always)]
+pub fn near_sin<const FMA: bool>(x: f32) -> f32 {
+    if FMA { near_turned(near_quarters(x.abs()), 0, x.to_bits()) } else { sin::<FMA>(x) }
+}
+
+/// The cosine of an angle of at most `NEAR_ANGLE`.
+#[inline(always)]
+pub fn near_cos<const FMA: bool>(x: f32) -> f32 {
+    if FMA { near_turned(near_quarters(x), 1, 0) } else { cos::<FMA>(x) }
+}
+
 #[inline(always)]
 pub fn sin<const FMA: bool>(x: f32) -> f32 {
     let (sine, cosine, quarter) = quarters::<FMA>(x);
@@ -309,6 +428,18 @@ pub fn rsqrt<const FMA: bool>(x: f32) -> f32 {
     1.0 / x.sqrt()
 }
 
+/// One over the root of a usual number: neither a root nor a division, which take longest of all.
+#[inline(always)]
+pub fn usual_rsqrt<const FMA: bool>(x: f32) -> f32 {
+    // The exponent halved; then two steps, each of which leaves the third power of the error.
+    let mut near = f32::from_bits(0x5f37_59df_u32.wrapping_sub(x.to_bits() >> 1));
+    for _ in 0..2 {
+        let error = fma::<FMA>(-(x * near), near, 1.0);
+        near = fma::<FMA>(near * error, fma::<FMA>(error, 0.375, 0.5), near);
+    }
+    near
+}
+
 /// `erfc` of `z`, which is not negative.
 #[inline(always)]
 fn tail<const FMA: bool>(z: f32) -> f32 {
@@ -319,8 +450,9 @@ fn tail<const FMA: bool>(z: f32) -> f32 {
 #[inline(always)]
 pub fn erf<const FMA: bool>(x: f32) -> f32 {
     let size = x.abs();
-    let near = size * polynomial::<FMA, 8>(ERF, x * x);
-    (if size < 1.0 { near } else { 1.0 - tail::<FMA>(size) }).copysign(x)
+    let near = fma::<FMA>(size, polynomial::<FMA, 6>(ERF, x * x), size);
+    let far = 1.0 - near_exp2::<FMA>(polynomial::<FMA, 7>(ERF_REST, if size > 4.0 { 4.0 } else { size }));
+    (if size < 1.0 { near } else { far }).copysign(x)
 }
 
 /// The normal distribution's probability of less than `x`.
@@ -338,6 +470,29 @@ pub fn gelu<const FMA: bool>(x: f32) -> f32 {
 #[inline(always)]
 pub fn gelu_slope<const FMA: bool>(x: f32) -> f32 {
     fma::<FMA>(x * DENSITY, exp::<FMA>(x * x * -0.5), below::<FMA>(x))
+}
+
+/// The magnitude of `x`, but at most `FARTHEST_BELOW`, and the probability of less than minus that.
+#[inline(always)]
+fn near_below<const FMA: bool>(x: f32) -> (f32, f32) {
+    let size = if x.abs() > FARTHEST_BELOW { FARTHEST_BELOW } else { x.abs() };
+    (size, near_exp2::<FMA>(polynomial::<FMA, 12>(BELOW, size)))
+}
+
+/// `gelu` of numbers that are not below minus `FARTHEST_BELOW`.
+#[inline(always)]
+pub fn near_gelu<const FMA: bool>(x: f32) -> f32 {
+    let (size, below) = near_below::<FMA>(x);
+    fma::<FMA>(-size, below, if x < 0.0 { 0.0 } else { x })
+}
+
+/// `gelu_slope` of numbers that are not below minus `FARTHEST_BELOW`.
+#[inline(always)]
+pub fn near_gelu_slope<const FMA: bool>(x: f32) -> f32 {
+    let (size, below) = near_below::<FMA>(x);
+    let density = near_exp2::<FMA>(fma::<FMA>(size * size, -0.5 * LOG2_E, LOG2_DENSITY));
+    let low = fma::<FMA>(-size, density, below);
+    if x > 0.0 { 1.0 - low } else { low }
 }
 
 /// `log(1 + exp(x))`.

@@ -13,13 +13,23 @@ pub trait Lanes<const N: usize>: Sync {
     /// Magnitude of the last number above which `far` answers.
     const NEAR: f32 = f32::INFINITY;
     fn at<const FMA: bool>(&self, x: [f32; N]) -> f32;
-    /// Whether `far` answers; where it is not the magnitude that decides there is no `wide`.
+    /// Whether `far` answers; where it is not the magnitude that decides, `wide` answers itself.
     #[inline(always)]
     fn is_far(&self, x: [f32; N]) -> bool {
         x[N - 1].abs() > Self::NEAR
     }
     fn far(&self, x: [f32; N]) -> f32 {
         self.at::<false>(x)
+    }
+    /// Whether `whole` answers first where `far` would: slower than `at`, but a loop of vectors too.
+    const WHOLE: bool = false;
+    fn whole<const FMA: bool>(&self, x: [f32; N]) -> f32 {
+        self.at::<FMA>(x)
+    }
+    /// Whether `whole` has no answer.
+    #[inline(always)]
+    fn is_beyond(&self, _x: [f32; N]) -> bool {
+        false
     }
     /// Whether `wide` computes 16 at once.
     const WIDE: bool = false;
@@ -92,6 +102,23 @@ pub fn dispatch(task: impl Task) {
     task.run::<{ cfg!(target_arch = "aarch64") }>();
 }
 
+/// `Lanes::whole` of a function.
+struct Whole<'a, L>(&'a L);
+
+impl<const N: usize, L: Lanes<N>> Lanes<N> for Whole<'_, L> {
+    #[inline(always)]
+    fn at<const FMA: bool>(&self, x: [f32; N]) -> f32 {
+        self.0.whole::<FMA>(x)
+    }
+    #[inline(always)]
+    fn is_far(&self, x: [f32; N]) -> bool {
+        self.0.is_beyond(x)
+    }
+    fn far(&self, x: [f32; N]) -> f32 {
+        self.0.far(x)
+    }
+}
+
 /// A function that needs no fused multiplication.
 pub struct Plain<F>(pub F);
 
@@ -111,6 +138,12 @@ impl<F: Fn(f32, f32) -> f32 + Sync> Lanes<2> for Plain<F> {
 
 /// Elements that are brought together before a strided row is computed.
 const BLOCK: usize = 256;
+/// Elements that are computed once more where some of them lie beyond a function's reach.
+const FAR_BLOCK: usize = 2048;
+/// Elements that are computed before they are written past the caches: so few that a processor computes the next ones
+/// meanwhile.
+#[cfg(target_arch = "x86_64")]
+const PAST: usize = 64;
 
 /// Computes a row, and says whether a number lies beyond the function's reach.
 ///
@@ -218,27 +251,96 @@ unsafe fn sweep_256<const N: usize, L: Lanes<N>>(
     unsafe { sweep::<N, true, L>(lanes, from, to, length) }
 }
 
+/// As `sweep`, past the caches; `to` is aligned to its elements.
+///
+/// # Safety
+/// As `sweep`, on a processor with these instructions.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn sweep_past<const N: usize, L: Lanes<N>>(
+    lanes: &L,
+    from: [*const f32; N],
+    to: *mut f32,
+    length: usize,
+) -> bool {
+    let head = to.align_offset(32).min(length);
+    let end = head + (length - head) / PAST * PAST;
+    let mut block = [0.0; PAST];
+    // SAFETY: the caller's; a block has room for what is computed at once.
+    unsafe {
+        let mut far = sweep::<N, true, L>(lanes, from, to, head);
+        for at in (head..end).step_by(PAST) {
+            far |= sweep::<N, true, L>(lanes, from.map(|from| from.add(at)), block.as_mut_ptr(), PAST);
+            for k in (0..PAST).step_by(8) {
+                _mm256_stream_ps(to.add(at + k), _mm256_loadu_ps(block.as_ptr().add(k)));
+            }
+        }
+        far | sweep::<N, true, L>(lanes, from.map(|from| from.add(end)), to.add(end), length - end)
+    }
+}
+
 /// # Safety
 /// All pointers are valid for `length` elements, and the inputs do not overlap the result.
 unsafe fn run<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
+    for start in (0..length).step_by(FAR_BLOCK) {
+        let count = FAR_BLOCK.min(length - start);
+        // SAFETY: the caller's.
+        unsafe {
+            let (from, to) = (from.map(|from| from.add(start)), to.add(start));
+            if swept(lanes, from, to, count) {
+                far_block(lanes, from, to, count);
+            }
+        }
+    }
+}
+
+/// `sweep` with the widest vectors that the processor has.
+///
+/// # Safety
+/// As `run`.
+#[inline]
+unsafe fn swept<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) -> bool {
     // SAFETY: the caller's, and a width stands for instructions that the processor has.
     unsafe {
         #[cfg(target_arch = "x86_64")]
-        let far = match width() {
+        return match width() {
             512.. => sweep_512(lanes, from, to, length),
             256.. => sweep_256(lanes, from, to, length),
             _ => sweep::<N, false, L>(lanes, from, to, length),
         };
         #[cfg(not(target_arch = "x86_64"))]
-        let far = sweep::<N, { cfg!(target_arch = "aarch64") }, L>(lanes, from, to, length);
-        if far {
-            far_ones(lanes, from, to, length);
-        }
+        sweep::<N, { cfg!(target_arch = "aarch64") }, L>(lanes, from, to, length)
     }
 }
 
 /// Computes once more what lies beyond the reach of the vectorised function.
 ///
+/// # Safety
+/// As `run`.
+#[cold]
+unsafe fn far_block<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if !L::WHOLE {
+            return far_ones(lanes, from, to, length);
+        }
+        let whole = Whole(lanes);
+        let mut block = [MaybeUninit::<f32>::uninit(); BLOCK];
+        for start in (0..length).step_by(BLOCK) {
+            let (count, from, to) = (BLOCK.min(length - start), from.map(|from| from.add(start)), to.add(start));
+            if swept(&whole, from, block.as_mut_ptr().cast(), count) {
+                far_ones(&whole, from, block.as_mut_ptr().cast(), count);
+            }
+            // The others stay what they are among neighbours of any kind.
+            for (k, value) in block[..count].iter().enumerate() {
+                if lanes.is_far(from.map(|from| from.add(k).read_unaligned())) {
+                    to.add(k).write_unaligned(value.assume_init());
+                }
+            }
+        }
+    }
+}
+
 /// # Safety
 /// As `run`.
 #[cold]
@@ -257,13 +359,22 @@ unsafe fn far_ones<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N]
 /// A long row of a large result, past the caches: a part of `spread_over`, which makes it visible to other threads.
 ///
 /// # Safety
-/// As `run`, on a processor with AVX-512; `to` is aligned.
+/// As `run`, on a processor with AVX2 at least; `to` is aligned, and the function is `WIDE`.
 #[cfg(target_arch = "x86_64")]
 unsafe fn run_streamed<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N], to: *mut f32, length: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller's, and a width stands for instructions that the processor has.
     unsafe {
-        if sweep_wide::<N, true, L>(lanes, from, to, length) {
-            far_ones(lanes, from, to, length);
+        if width() >= 512 {
+            if sweep_wide::<N, true, L>(lanes, from, to, length) {
+                far_block(lanes, from, to, length);
+            }
+            return;
+        }
+        for start in (0..length).step_by(FAR_BLOCK) {
+            let (count, from, to) = (FAR_BLOCK.min(length - start), from.map(|from| from.add(start)), to.add(start));
+            if sweep_past(lanes, from, to, count) {
+                far_block(lanes, from, to, count);
+            }
         }
     }
 }
@@ -286,7 +397,7 @@ unsafe fn row<const N: usize, L: Lanes<N>>(
         if step == 1 && plain.iter().all(|&plain| plain) {
             let from = from.map(|(from, _)| from);
             #[cfg(target_arch = "x86_64")]
-            if large && L::WIDE && length >= LONG && width() >= 512 && to.is_aligned() {
+            if large && L::WIDE && length >= LONG && width() >= 256 && to.is_aligned() {
                 return run_streamed(lanes, from, to, length);
             }
             return run(lanes, from, to, length);
@@ -300,10 +411,18 @@ unsafe fn row<const N: usize, L: Lanes<N>>(
                 if plain[index] {
                     continue;
                 }
-                for (k, slot) in block[..count].iter_mut().enumerate() {
-                    slot.write(inputs[index].add(k * step).read_unaligned());
+                // One number for all is there since the first block.
+                if step != 0 || start == 0 {
+                    for (k, slot) in block[..count].iter_mut().enumerate() {
+                        slot.write(inputs[index].add(k * step).read_unaligned());
+                    }
                 }
                 inputs[index] = block.as_ptr().cast();
+            }
+            if step == 1 {
+                // What is read from here on is apart, or copied.
+                run(lanes, inputs, to.add(start), count);
+                continue;
             }
             run(lanes, inputs, result.as_mut_ptr().cast(), count);
             for (k, value) in result[..count].iter().enumerate() {
@@ -331,6 +450,14 @@ pub fn is_wide<T: 'static>() -> bool {
     #[cfg(not(target_arch = "x86_64"))]
     let wide = false;
     wide && std::any::TypeId::of::<T>() == std::any::TypeId::of::<f32>()
+}
+
+/// Whether loops over float32 functions have vectors of eight numbers at least.
+pub fn is_fused() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return width() >= 256;
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// `out = f(a)`. `out` may be `a` itself.

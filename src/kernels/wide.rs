@@ -7,20 +7,13 @@
 use std::arch::x86_64::*;
 use std::f32::consts::{LOG2_E, LOG10_E};
 
-use super::math::{LG2_HIGH, LG2_LOW, LN2_HIGH, LN2_LOW, MAGIC};
+use super::math::{FARTHEST_BELOW, LG2_HIGH, LG2_LOW, LN2_HIGH, LN2_LOW, MAGIC, NEAR_COS, NEAR_SIN, QUARTER};
 use super::tables::{BELOW, ERF, NODES, SLOPE, TANH};
 
 type V = __m512;
 
 const EXP: [f32; 5] = [0.001_381_431_2, 0.008_368_852, 0.041_668_4, 0.166_665_2, 0.499_999_94];
-const SIN: [f32; 3] = [-1.951_665_2e-4, 8.332_173e-3, -0.166_666_55];
-const COS: [f32; 4] = [2.438_963e-5, -1.388_675_5e-3, 4.166_662_3e-2, -0.5];
 const LOG: [f32; 4] = [0.189_465_02, -0.250_139_77, 0.333_344_97, -0.499_999_97];
-/// pi / 2 in three parts.
-const QUARTER: [f32; 3] = [1.570_796_4, -4.371_139e-8, -1.715_124_5e-15];
-/// Magnitude up to which angles are reduced in float32.
-const NEAR_ANGLE: f32 = 16_384.0;
-
 macro_rules! wide {
     ($($(#[$doc:meta])* $visible:vis fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $body:block)+) => { $(
         $(#[$doc])*
@@ -60,7 +53,7 @@ fn looked_up<const N: usize>(table: &[[f32; 32]; N], row: __m512i, x: V) -> V {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn sided<const N: usize>(table: &[[f32; 32]; N], x: V) -> V {
-    let (size, end) = (magnitude(x), set(6.29));
+    let (size, end) = (magnitude(x), set(FARTHEST_BELOW));
     // A NaN is neither beyond the end nor changed by the minimum.
     let (row, apart) = row(_mm512_min_ps(end, size), 5.0);
     let inside = _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(size, end);
@@ -178,7 +171,7 @@ wide! {
         _mm512_fmadd_ps(curve, set(LOG10_E), _mm512_fmadd_ps(exponent, set(LG2_LOW), coarse))
     }
 
-    /// Sine of an angle of at most `NEAR_ANGLE`, after `turns` more quarters.
+    /// Sine of an angle of at most `NEAR_ANGLE` (`math`), after `turns` more quarters.
     fn turned(x: V, turns: i32) -> V {
         let magic = set(MAGIC);
         let shifted = _mm512_fmadd_ps(x, set(std::f32::consts::FRAC_2_PI), magic);
@@ -187,8 +180,8 @@ wide! {
         let rest = _mm512_fnmadd_ps(whole, set(high), x);
         let rest = _mm512_fnmadd_ps(whole, set(low), _mm512_fnmadd_ps(whole, set(middle), rest));
         let square = _mm512_mul_ps(rest, rest);
-        let sine = _mm512_fmadd_ps(_mm512_mul_ps(square, rest), polynomial(SIN, square), rest);
-        let cosine = _mm512_fmadd_ps(square, polynomial(COS, square), set(1.0));
+        let sine = _mm512_fmadd_ps(_mm512_mul_ps(square, rest), polynomial(NEAR_SIN, square), rest);
+        let cosine = _mm512_fmadd_ps(square, polynomial(NEAR_COS, square), set(1.0));
         let quarter = _mm512_add_epi32(_mm512_castps_si512(shifted), _mm512_set1_epi32(turns));
         let odd = _mm512_test_epi32_mask(quarter, _mm512_set1_epi32(1));
         let value = _mm512_castps_si512(_mm512_mask_blend_ps(odd, sine, cosine));
@@ -199,12 +192,7 @@ wide! {
 
     /// Which numbers are too far below zero for the tables of `gelu`.
     pub fn far_below(x: V) -> __mmask16 {
-        _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, set(-6.29))
-    }
-
-    /// Which angles are too large for `sin` and `cos`.
-    pub fn far(x: V) -> __mmask16 {
-        _mm512_cmp_ps_mask::<_CMP_GT_OQ>(magnitude(x), set(NEAR_ANGLE))
+        _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, set(-FARTHEST_BELOW))
     }
 
     pub fn sin(x: V) -> V {

@@ -4,7 +4,7 @@ import numpy as np
 import pyburn
 import pytest
 import torch
-from widths import WIDTHS, check_width
+from widths import WIDTHS, check_file, check_width
 
 from oracle import Case, check_op, from_torch, to_torch
 
@@ -36,6 +36,11 @@ def numbers():
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, 20_001, dtype=np.uint32).view(np.float32)
     parts = [rng.standard_normal(5000) * 3, rng.standard_normal(5000) * 0.01, rng.random(5000) * 200 - 100, SPECIAL]
+    parts += [
+        rng.random(5000) * 40_000 - 20_000,
+        np.arange(-5000, 5000) * (np.pi / 2),
+        np.ldexp(1.0, np.arange(-149, 128)),
+    ]
     return np.concatenate([*(np.asarray(part, dtype=np.float32) for part in parts), bits])
 
 
@@ -58,13 +63,23 @@ def test_precision(name):
     assert units(found, getattr(torch, name)(x.double())) < 4
 
 
-@pytest.mark.parametrize("name", ["mul", "relu", "sin", "gelu", "sigmoid"])
+def test_precision_of_powers():
+    rng = np.random.default_rng(3)
+    x = torch.from_numpy(np.abs(rng.standard_normal(6001).astype(np.float32)) * 10)
+    y = torch.from_numpy(rng.standard_normal(6001).astype(np.float32) * 5)
+    x[:2000], y[:1000] = -x[:2000], y[:1000].round()
+    edges = torch.tensor([*SPECIAL, 2.0, -3.0, 0.5])
+    for a, b in ((x, y), (x, torch.full_like(x, 2.5)), tuple(torch.cartesian_prod(edges, edges).unbind(1))):
+        assert units(to_torch(from_torch(a.contiguous()) ** from_torch(b.contiguous())), a.double() ** b.double()) < 4
+
+
+@pytest.mark.parametrize("name", ["log", "erf", "mul", "relu", "sin", "gelu", "sigmoid"])
 @pytest.mark.parametrize("shape", [(800_003,), (3, 300_001)])
 def test_large_results(name, shape):
     """Large results are written past the caches, from the first whole line of memory on."""
     rng = np.random.default_rng(5)
     x, y = (torch.from_numpy(rng.standard_normal(shape).astype(np.float32) * 9) for _ in "xy")
-    x.view(-1)[-1], x.view(-1)[17] = 1e9, np.nan
+    x.view(-1)[-1], x.view(-1)[17], x.view(-1)[4099] = 1e9, np.nan, -0.0
     others = [y] if name in ("add", "sub", "mul") else []
     for start in (0, 3):
         inputs = [tensor[..., start:] for tensor in (x, *others)]
@@ -73,6 +88,21 @@ def test_large_results(name, shape):
         assert torch.equal(found[..., :2997].nan_to_num(7), small.nan_to_num(7))
         function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
         torch.testing.assert_close(found, function(*inputs), equal_nan=True, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("size", [3000, 900_000])
+@pytest.mark.parametrize(
+    ("name", "rare"), [("sin", [2e4, 6e5]), ("cos", [2e4, -np.inf]), ("log", [0, -1]), ("gelu", [-7])]
+)
+def test_neighbours_do_not_matter(name, rare, size):
+    """Rare numbers are computed in another way; those beside them are not."""
+    x = torch.rand(size, generator=torch.Generator().manual_seed(4)) * 5 + 0.1
+    mixed = x.clone()
+    mixed[:: size // 20] = torch.tensor(rare * 20)[: len(mixed[:: size // 20])]
+    alone, among, same = run(name, x), run(name, mixed), mixed == x
+    assert torch.equal(among[same], alone[same])
+    function = getattr(torch, name, None) or getattr(torch.nn.functional, name)
+    torch.testing.assert_close(among[~same], function(mixed[~same]), equal_nan=True)
 
 
 def test_large_sums_with_a_row():
@@ -196,3 +226,8 @@ print(pyburn.cat([*parts, z.detach().reshape(-1)]).double().tolist())
 @pytest.mark.parametrize("width", WIDTHS)
 def test_narrower_vectors(width):
     check_width(PROGRAM, width, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_everything_above_with_narrower_vectors(width):
+    check_file(__file__, width)
