@@ -19,6 +19,7 @@ pub const DETACH_ABOVE: usize = 1 << 15;
 thread_local! {
     static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
     static DETACHED: Cell<bool> = const { Cell::new(false) };
+    static SOLO: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A pool that replaces rayon's global one: after `set_num_threads`, and in a forked child, where the global threads are gone.
@@ -65,6 +66,27 @@ pub fn heavy<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) ->
     } else {
         detached(|| in_pool(op, call))
     }
+}
+
+/// As `heavy`, for kernels that ask `iterate` alone for threads: where one is chosen, the caller's does the work, with
+/// what is in its cache.
+pub fn spread<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
+    if work < PARALLEL_ABOVE {
+        return alone(op, work, call);
+    }
+    let one = POOL.read().as_ref().is_some_and(|pool| pool.current_num_threads() == 1);
+    detached(|| if one { solo(op, call) } else { in_pool(op, call) })
+}
+
+fn solo<T: Send>(op: &str, call: impl FnOnce() -> T + Send) -> Result<T> {
+    let was = SOLO.replace(true);
+    let _back = OnDrop(|| SOLO.set(was));
+    catch_unwind(AssertUnwindSafe(call)).or_else(|payload| error::runtime(panic_text(op, &payload)))
+}
+
+/// Threads that the work which runs now may use, this one included.
+pub fn threads() -> usize {
+    if SOLO.get() { 1 } else { rayon::current_num_threads() }
 }
 
 /// As `heavy`, for work that is done by one thread whatever its size: it stays where it is.

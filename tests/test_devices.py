@@ -266,6 +266,25 @@ print((there * 2).sum().item(), (pyburn.ones(400, 400) @ pyburn.ones(400, 400)).
     assert answer(code, PYBURN_QUIET="1") == "6.0 64000000.0"
 
 
+def test_one_thread_is_the_callers() -> None:
+    """Work that leaves the thread it is asked from leaves its cache too."""
+    code = """
+import resource
+import pyburn
+pyburn.set_num_threads(1)
+x = pyburn.randn(700, 700)
+def used():
+    return [sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_THREAD, resource.RUSAGE_SELF)]
+before = used()
+for _ in range(30):
+    y = x.exp().softmax(1) @ x
+    y.sum(0), y.amax(1), y.t().contiguous(), y[pyburn.arange(700)]
+own, every = (after - start for after, start in zip(used(), before))
+print(own > 0.9 * every)
+"""
+    assert answer(code, PYBURN_QUIET="1") == "True"
+
+
 def test_the_log_line_reaches_a_program_s_own_handler(caplog: pytest.LogCaptureFixture) -> None:
     from pyburn import _log
 

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::team;
+use crate::guard;
 
 /// Elements below which starting threads costs more than it saves.
 pub const PARALLEL_ABOVE: usize = 1 << 16;
@@ -120,7 +121,7 @@ fn settle() {
 /// A thread begins with the same numbers each time, so that it finds in its cache what the op before left there; then
 /// it takes from the others' what is left.
 pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
-    let threads = rayon::current_num_threads();
+    let threads = guard::threads();
     let size = count.div_ceil(threads * PARTS).max(least).max(1);
     let parts = count.div_ceil(size);
     let run = |part: usize| {

@@ -11,6 +11,7 @@ use super::dots::Dots;
 use super::iterate::spread_over;
 use super::micro::{Ahead, Finish, Isa, Panel, STEPS, Start, Tile};
 use super::narrow::Kind;
+use crate::guard;
 
 /// One side of a product as rows ("lanes") of `depth` elements: of the left side they are rows of the result, of the right
 /// side its columns. Lane `i` at depth `p` is element `i * across + p * along`.
@@ -209,7 +210,7 @@ pub unsafe fn multiply_each(count: usize, product: impl Fn(usize) -> Product + S
         return;
     }
     let Product { rows, columns, depth, .. } = product(0);
-    let threads = if shared(count, [rows, columns, depth]) { rayon::current_num_threads() } else { 1 };
+    let threads = if shared(count, [rows, columns, depth]) { guard::threads() } else { 1 };
     // What fits into the second cache is there.
     let far = count.saturating_mul(depth).saturating_mul(rows + columns) > BLOCK;
     let soon = |index: usize| (far && index + 1 < count).then(|| Soon::of(&product(index), &product(index + 1)));
@@ -470,7 +471,7 @@ impl<'a> Run<'a> {
         let (width, depth) = (self.isa.width(), depths(self.product.depth));
         let panels = self.product.columns.div_ceil(width);
         let deepest = depth.largest();
-        let threads = if self.parallel { rayon::current_num_threads() } else { 1 };
+        let threads = if self.parallel { guard::threads() } else { 1 };
         let parts = Even::new(panels, panels.div_ceil((panels * width / APART).clamp(1, threads)));
         let together = threads.div_ceil(parts.panels);
         let groups = if together > 1 { (GROUPS * together).div_ceil(self.rows.panels) } else { 1 };

@@ -6,7 +6,7 @@
 use super::iterate::spread_over;
 use super::simd::Simd;
 use super::tiles::{self, Columns, Job, ROWS, Sums};
-use crate::each_row_of;
+use crate::{each_row_of, guard};
 
 /// Sizes of one direction of one layer: `steps` times of `batch` sequences with `hidden` elements.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ impl Sizes {
 
 /// The batch, cut for the threads there are. Results do not depend on the cut.
 fn cut(sizes: Sizes) -> Vec<std::ops::Range<usize>> {
-    let each = sizes.batch.div_ceil(rayon::current_num_threads().max(1)).max(1);
+    let each = sizes.batch.div_ceil(guard::threads().max(1)).max(1);
     (0..sizes.batch).step_by(each).map(|first| first..sizes.batch.min(first + each)).collect()
 }
 

@@ -453,7 +453,7 @@ fn softmax_rows(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     let x = Elements::contiguous(x)?;
     let (out, to) = Tensor::uninit_with_pointer(&x.geometry.shape, x.dtype)?;
     let (lines, start, to) = (lines_along(&x, dim), x.geometry.offset, At(to));
-    guard::heavy("softmax", lines.numel, || {
+    guard::spread("softmax", lines.numel, || {
         // SAFETY: both are contiguous and of this dtype, and the result is fresh.
         unsafe {
             match x.dtype {
@@ -470,7 +470,7 @@ fn softmax_slope(grad: &Tensor, y: &Tensor, dim: usize, log: bool) -> Result<Ten
     let (grad, y) = (Elements::contiguous(grad)?, Elements::contiguous(y)?);
     let (out, to) = Tensor::uninit_with_pointer(&y.geometry.shape, y.dtype)?;
     let (lines, to) = (lines_along(&y, dim), At(to));
-    guard::heavy("softmax", lines.numel, || {
+    guard::spread("softmax", lines.numel, || {
         let (first, second) = (grad.geometry.offset, y.geometry.offset);
         // SAFETY: all three are contiguous and of this dtype, and the result is fresh.
         unsafe {

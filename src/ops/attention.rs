@@ -158,7 +158,7 @@ fn forward(inputs: [&Tensor; 3], masks: Masks<'_>, options: Options, in_rows: bo
     // SAFETY: `checked` has seen that the shapes fit, and the results are fresh.
     let call = move || unsafe { attention.forward(&to, &column) };
     if shared {
-        guard::heavy(NAME, work, call)?
+        guard::spread(NAME, work, call)?
     } else {
         guard::alone(NAME, work, call)?
     }
@@ -187,7 +187,7 @@ fn backward(
     // SAFETY: as in `forward`.
     let call = move || unsafe { attention.backward(&all) };
     if shared {
-        guard::heavy(NAME, work, call)?
+        guard::spread(NAME, work, call)?
     } else {
         guard::alone(NAME, work, call)?
     }

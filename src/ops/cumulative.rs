@@ -48,7 +48,7 @@ fn totals(op: &'static str, add: bool, x: &Tensor, dim: usize, reverse: bool) ->
         let (input, output, geometry, target) = (Memory::of(x)?, Memory::of(&out)?, x.geometry(), out.geometry());
         let line = along(x, dim, reverse);
         let refuse = || error::dtype(format!("{op}: not implemented for '{}'", from.name()));
-        guard::heavy(op, x.numel(), || {
+        guard::spread(op, x.numel(), || {
             let (from_at, to) =
                 (Place { memory: input, geometry: &geometry }, Place { memory: output, geometry: &target });
             // SAFETY: tensors' geometries lie inside their storages, and `out` is fresh.
@@ -166,7 +166,7 @@ fn linear(a: &Tensor, b: &Tensor, dim: usize, reverse: bool) -> Result<Tensor> {
             [a.geometry(), second.geometry(), out.geometry()],
         );
         let line = along(a, dim, reverse);
-        guard::heavy("cumprod", a.numel(), || {
+        guard::spread("cumprod", a.numel(), || {
             let [a, b, to] = [0, 1, 2].map(|index| Place { memory: memories[index], geometry: &geometries[index] });
             // SAFETY: tensors' geometries lie inside their storages, and `out` is fresh.
             with_float!(dtype, T => unsafe { scan::linear::<T>(line, a, b, to); Ok(()) }, else {
@@ -221,7 +221,7 @@ pub fn logcumsumexp(x: &Tensor, dim: usize) -> Result<Tensor> {
         let out = Tensor::zeroed(&x.shape(), dtype)?;
         let (input, output, geometry, target) = (Memory::of(x)?, Memory::of(&out)?, x.geometry(), out.geometry());
         let line = along(x, dim, false);
-        guard::heavy("logcumsumexp", x.numel(), || {
+        guard::spread("logcumsumexp", x.numel(), || {
             let (from, to) =
                 (Place { memory: input, geometry: &geometry }, Place { memory: output, geometry: &target });
             // SAFETY: tensors' geometries lie inside their storages, and `out` is fresh.
@@ -270,7 +270,7 @@ fn running_extremes(op: &'static str, max: bool, x: &Tensor, dim: isize) -> Resu
         }
         let geometries: [Geometry; 3] = tensors.map(Tensor::geometry);
         let line = along(x, dim, false);
-        guard::heavy(op, x.numel(), || {
+        guard::spread(op, x.numel(), || {
             let [from, to, at] = [0, 1, 2].map(|index| Place { memory: memories[index], geometry: &geometries[index] });
             // SAFETY: tensors' geometries lie inside their storages, and the outputs are fresh.
             with_element!(dtype, T => unsafe { scan::extremes::<T>(max, line, from, to, at); Ok(()) },

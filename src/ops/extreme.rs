@@ -95,7 +95,7 @@ fn extremes(op: &str, max: bool, x: &Tensor, dim: usize, keepdim: bool) -> Resul
     let (values, indices) = (Tensor::zeroed(&target, dtype)?, Tensor::zeroed(&target, DType::I64)?);
     let (input, to, at, geometry) = (Memory::of(x)?, Memory::of(&values)?, Memory::of(&indices)?, x.geometry());
     // SAFETY: the geometry lies inside its storage, `dim` has elements, and the outputs were made for the results.
-    guard::heavy(op, x.numel(), || unsafe {
+    guard::spread(op, x.numel(), || unsafe {
         with_element!(dtype, T => {
             if max {
                 extreme::<T, true>(input, &geometry, dim, to, at);

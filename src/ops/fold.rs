@@ -48,7 +48,7 @@ pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) ->
     let out = Tensor::zeroed(&target, dtype)?;
     let (input, output, geometry) = (Memory::of(x)?, Memory::of(&out)?, x.geometry());
     // SAFETY: a tensor's geometry lies inside its storage, and `out` was made for one element per slice.
-    guard::heavy(op, x.numel(), || unsafe { reducers::fold(which, from, input, &geometry, dims, output) })??;
+    guard::spread(op, x.numel(), || unsafe { reducers::fold(which, from, input, &geometry, dims, output) })??;
     Ok(out)
 }
 

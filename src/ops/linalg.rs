@@ -115,7 +115,7 @@ fn single_product(
     let (to, x, y) = (Elements::of(&out)?, Elements::of(a)?, Elements::of(b)?);
     let call = move || gemm::singles([&to, &x, &y], Finish::PLAIN, start.as_ref());
     if shared {
-        guard::heavy(op, work, call)?
+        guard::spread(op, work, call)?
     } else {
         guard::alone(op, work, call)?
     }

@@ -96,7 +96,7 @@ fn losses<T: Real>(held: &Held) -> Result<(Tensor, Tensor)> {
     let (norms, norms_at) = Tensor::uninit_with_pointer(&[2 * out.numel()], dtype)?;
     let (scores, to, rest) = (held.scores::<T>(), At(out_at.cast::<T>()), At(norms_at.cast::<T>()));
     // SAFETY: all tensors are contiguous and of `T`, classes were checked, and the results are fresh.
-    guard::heavy("cross_entropy", scores.lines.numel, move || unsafe { entropy::losses(scores, to, rest) })?;
+    guard::spread("cross_entropy", scores.lines.numel, move || unsafe { entropy::losses(scores, to, rest) })?;
     Ok((out, norms))
 }
 
@@ -106,7 +106,7 @@ fn slopes<T: Real>(held: &Held, grad: &Tensor, norms: &Tensor) -> Result<Tensor>
     let (scores, to) = (held.scores::<T>(), At(to.cast::<T>()));
     let places = (At(grad.at::<T>(grad.geometry.offset)), At(norms.at::<T>(norms.geometry.offset)));
     // SAFETY: as in `losses`.
-    guard::heavy("cross_entropy", scores.lines.numel, move || unsafe {
+    guard::spread("cross_entropy", scores.lines.numel, move || unsafe {
         let (grad, norms) = places;
         entropy::slopes(scores, grad, norms, to);
     })?;

@@ -155,7 +155,7 @@ where
         let (variance, variance_at) = Tensor::uninit_with_pointer(&[count], dtype)?;
         let places = (Out(mean_at.cast::<T>()), Out(variance_at.cast::<T>()));
         // SAFETY: the results are fresh, and `plan` describes `x`.
-        guard::heavy("layer_norm", work, || unsafe {
+        guard::spread("layer_norm", work, || unsafe {
             let (mean, variance) = places;
             rows_forward(&held.rows::<T>(plan), target, mean, variance);
         })?;
@@ -167,12 +167,12 @@ where
     if let Some([mean, variance]) = given {
         let opened = (Elements::contiguous(&mean)?, Elements::contiguous(&variance)?);
         // SAFETY: as above; the given tensors are of the same dtype, one value per statistic.
-        guard::heavy("batch_norm", work, || unsafe {
+        guard::spread("batch_norm", work, || unsafe {
             channels_forward(&at, opened.0.slice(), opened.1.slice(), target);
         })?;
         return Ok([out, mean, variance]);
     }
-    let (mean, variance) = guard::heavy("group_norm", work, || {
+    let (mean, variance) = guard::spread("group_norm", work, || {
         if !at.across {
             // SAFETY: the result is fresh.
             return unsafe { groups_forward(&at, target) };
@@ -196,7 +196,7 @@ where
     let shape: &[usize] = if wanted { &held.x.geometry.shape } else { &[0] };
     let (out, pointer) = Tensor::uninit_with_pointer(shape, dtype)?;
     let target = wanted.then_some(Out(pointer.cast::<T>()));
-    let (dweight, dbias) = guard::heavy("norm", held.x.geometry.numel(), || {
+    let (dweight, dbias) = guard::spread("norm", held.x.geometry.numel(), || {
         // SAFETY: the result is fresh, `plan` describes `x`, and all tensors hold `T` in row-major order.
         unsafe {
             let (grad, mean, variance) = (grad.slice::<T>(), mean.slice::<T>(), variance.slice::<T>());

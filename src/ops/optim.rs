@@ -148,7 +148,7 @@ fn all<T: Real, const K: usize, const N: usize, R: Rule<T, K>>(
     addresses.sort_unstable();
     let apart = addresses.windows(2).all(|pair| pair[0] != pair[1]);
     let work = tasks.iter().map(|task| task.2).sum();
-    guard::heavy(name, work, || {
+    guard::spread(name, work, || {
         if apart && work > TASK {
             spread_over(tasks.len(), 1, &run);
         } else {

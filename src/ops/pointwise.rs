@@ -362,7 +362,7 @@ fn on_cpu<const N: usize>(
     if numel <= guard::DETACH_ABOVE {
         kernel(&shape, place, views)?;
     } else {
-        guard::heavy(call.name, numel, || kernel(&shape, place, views))??;
+        guard::spread(call.name, numel, || kernel(&shape, place, views))??;
     }
     Ok(out)
 }

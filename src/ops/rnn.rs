@@ -78,7 +78,7 @@ fn _lstm(
     let (outputs, outputs_at) = empty(sizes, sizes.hidden)?;
     let (cells, cells_at) = empty(sizes, sizes.hidden)?;
     // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
-    guard::heavy("lstm", work(sizes, 4), || unsafe {
+    guard::spread("lstm", work(sizes, 4), || unsafe {
         lstm(&Lstm {
             sizes,
             given: given.slice(),
@@ -111,7 +111,7 @@ fn _lstm_back(
     let (grad_cell, cell_at) = fresh(&grads.2, state)?;
     let (grad_gates, gates_at) = empty(sizes, 4 * sizes.hidden)?;
     // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
-    guard::heavy("lstm", work(sizes, 8), || unsafe {
+    guard::spread("lstm", work(sizes, 8), || unsafe {
         lstm_back(&LstmGrads {
             sizes,
             gates: gates.slice(),
@@ -145,7 +145,7 @@ fn _gru(
     let (own, own_at) = kept(keep, sizes, sizes.hidden)?;
     let (outputs, outputs_at) = empty(sizes, sizes.hidden)?;
     // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
-    guard::heavy("gru", work(sizes, 3), || unsafe {
+    guard::spread("gru", work(sizes, 3), || unsafe {
         gru(&Gru {
             sizes,
             given: given.slice(),
@@ -179,7 +179,7 @@ fn _gru_back(
     let (to_given, given_at) = empty(sizes, 3 * sizes.hidden)?;
     let (to_own, own_at) = empty(sizes, 3 * sizes.hidden)?;
     // SAFETY: all are contiguous float32 of the run's sizes, and what is written is fresh.
-    guard::heavy("gru", work(sizes, 6), || unsafe {
+    guard::spread("gru", work(sizes, 6), || unsafe {
         gru_back(&GruGrads {
             sizes,
             gates: gates.slice(),

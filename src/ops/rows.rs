@@ -300,9 +300,9 @@ fn take_raw(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
     Tensor::from_prim(value, dtype, device)?.reshaped(shape)
 }
 
-/// As `guard::heavy`, for work that several threads share only when it is larger than what it asks.
+/// As `guard::spread`, for work that several threads share only when it is larger than what it asks.
 fn guarded<T: Send>(op: &str, work: usize, call: impl FnOnce() -> T + Send) -> Result<T> {
-    if work < PARALLEL_ABOVE { guard::run(op, call) } else { guard::heavy(op, work, call) }
+    if work < PARALLEL_ABOVE { guard::run(op, call) } else { guard::spread(op, work, call) }
 }
 
 /// The rows of a row-major CPU tensor.

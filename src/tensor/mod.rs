@@ -384,7 +384,7 @@ impl Tensor {
         let expanded = from.geometry.expand(&to.geometry.shape);
         let (target, origin) = (Raw(target.pointer()), Raw(origin.pointer()));
         let work = to.geometry.numel();
-        guard::heavy("copy", work, move || {
+        guard::spread("copy", work, move || {
             let (target, origin) = (&target, &origin);
             copy::copy(
                 &copy::View { pointer: target.0, dtype: to.dtype, geometry: &to.geometry },
