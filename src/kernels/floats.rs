@@ -8,14 +8,15 @@ use super::memory::Memory;
 use super::norm::Out;
 use super::reduce::{Cascade, Loop, Plan, steps};
 use super::reducers::Fold;
+use super::simd::Simd;
 use super::vector::{Task, dispatch};
+use super::widest;
 #[cfg(target_arch = "x86_64")]
 use super::{vector::is_wide, wide_rows};
 use crate::tensor::geometry::Geometry;
 
 /// Four of the widest vectors, so that additions need not wait for one another.
 const LANES: usize = 64;
-const VECTOR: usize = 16;
 /// Elements of one slice that a unit adds up in its lanes.
 const UNIT: usize = 4096;
 /// Columns that are folded side by side: enough for the memory to be read in long stretches.
@@ -28,6 +29,9 @@ const TASK: usize = 8192;
 trait Rule: Copy + Sync {
     const EMPTY: f32;
     fn join(left: f32, right: f32) -> f32;
+    /// # Safety
+    /// The processor has the instructions of `S`.
+    unsafe fn join_all<S: Simd>(left: S::V, right: S::V) -> S::V;
     /// The fold of a slice by AVX-512.
     ///
     /// # Safety
@@ -53,6 +57,11 @@ impl Rule for Total {
     fn join(left: f32, right: f32) -> f32 {
         left + right
     }
+    #[inline(always)]
+    unsafe fn join_all<S: Simd>(left: S::V, right: S::V) -> S::V {
+        // SAFETY: the caller's.
+        unsafe { S::add(left, right) }
+    }
     #[cfg(target_arch = "x86_64")]
     unsafe fn wide(slice: &[f32]) -> f32 {
         // SAFETY: the caller's.
@@ -76,6 +85,11 @@ impl<const MAX: bool> Rule for Extreme<MAX> {
     fn join(left: f32, right: f32) -> f32 {
         let better = if MAX { right > left } else { right < left };
         if better | right.is_nan() { right } else { left }
+    }
+    #[inline(always)]
+    unsafe fn join_all<S: Simd>(left: S::V, right: S::V) -> S::V {
+        // SAFETY: the caller's.
+        unsafe { S::extreme::<MAX>(left, right) }
     }
     #[cfg(target_arch = "x86_64")]
     unsafe fn wide(slice: &[f32]) -> f32 {
@@ -262,7 +276,7 @@ fn slice_total<R: Rule>(slice: &[f32], spread: bool) -> f32 {
             return unsafe { R::wide(part) };
         }
         let mut total = R::EMPTY;
-        dispatch(Slice::<R> { part, total: &mut total, rule: std::marker::PhantomData });
+        widest::run(Slice::<R> { part, total: &mut total, rule: std::marker::PhantomData });
         total
     };
     if slice.len() <= UNIT {
@@ -285,26 +299,32 @@ struct Slice<'a, R> {
     rule: std::marker::PhantomData<R>,
 }
 
-impl<R: Rule> Task for Slice<'_, R> {
+impl<R: Rule> widest::Work for Slice<'_, R> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
+    unsafe fn run<S: Simd>(self) {
+        let (from, length) = (self.part.as_ptr(), self.part.len());
+        let (count, whole) = (LANES / S::LANES, length / LANES * LANES);
         let mut lanes = [R::EMPTY; LANES];
-        let (chunks, rest) = self.part.as_chunks::<LANES>();
-        for chunk in chunks {
-            for k in 0..LANES {
-                lanes[k] = R::join(lanes[k], chunk[k]);
+        // SAFETY: the caller's; whole vectors are read from the part, and the lanes are as many as theirs.
+        let done = unsafe {
+            // As many as the narrowest vectors need.
+            let mut sums = [S::splat(R::EMPTY); LANES / 4];
+            for at in (0..whole).step_by(LANES) {
+                for k in 0..count {
+                    sums[k] = R::join_all::<S>(sums[k], S::load(from.add(at + k * S::LANES)));
+                }
             }
-        }
-        // Vectors first: a loop over single lanes takes longer than all before it.
-        let (vectors, rest) = rest.as_chunks::<VECTOR>();
-        let (places, _) = lanes.as_chunks_mut::<VECTOR>();
-        for (place, vector) in places.iter_mut().zip(vectors) {
-            for k in 0..VECTOR {
-                place[k] = R::join(place[k], vector[k]);
+            // Vectors first: a loop over single numbers takes longer than all before it.
+            let rest = (length - whole) / S::LANES;
+            for k in 0..count {
+                if k < rest {
+                    sums[k] = R::join_all::<S>(sums[k], S::load(from.add(whole + k * S::LANES)));
+                }
+                S::store(lanes.as_mut_ptr().add(k * S::LANES), sums[k]);
             }
-        }
-        let place = &mut places[LANES / VECTOR - 1];
-        for (lane, &x) in place.iter_mut().zip(rest) {
+            whole + rest * S::LANES
+        };
+        for (lane, &x) in lanes.iter_mut().zip(&self.part[done..]) {
             *lane = R::join(*lane, x);
         }
         let mut width = LANES / 2;

@@ -67,6 +67,10 @@ fn merge_loops(mut loops: Loops) -> Loops {
 }
 
 pub(super) fn steps(loops: &[Loop], mut index: usize) -> (usize, usize) {
+    // The usual case, without divisions.
+    if let [level] = loops {
+        return (index * level.from, index * level.to);
+    }
     let (mut from, mut to) = (0, 0);
     for level in loops.iter().rev() {
         let at = index % level.size;

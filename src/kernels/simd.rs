@@ -65,6 +65,11 @@ pub trait Simd: Copy {
     /// # Safety
     /// As `splat`.
     unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
+    /// The greater one, or the lesser; a NaN where either is one.
+    ///
+    /// # Safety
+    /// As `splat`.
+    unsafe fn extreme<const MAX: bool>(a: Self::V, b: Self::V) -> Self::V;
     /// Brings memory that is needed soon into the second cache; any address will do.
     ///
     /// # Safety
@@ -188,6 +193,17 @@ impl Simd for Plain {
     }
 
     #[inline(always)]
+    unsafe fn extreme<const MAX: bool>(mut a: Self::V, b: Self::V) -> Self::V {
+        for lane in 0..4 {
+            let better = if MAX { b[lane] > a[lane] } else { b[lane] < a[lane] };
+            if better | b[lane].is_nan() {
+                a[lane] = b[lane];
+            }
+        }
+        a
+    }
+
+    #[inline(always)]
     unsafe fn sum(x: Self::V) -> f32 {
         (x[0] + x[2]) + (x[1] + x[3])
     }
@@ -300,6 +316,16 @@ impl Simd for Avx2 {
     unsafe fn max(a: __m256, b: __m256) -> __m256 {
         // SAFETY: the caller's.
         unsafe { _mm256_max_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn extreme<const MAX: bool>(a: __m256, b: __m256) -> __m256 {
+        // The second operand is left where one is NaN; all bits set are one too.
+        // SAFETY: the caller's.
+        unsafe {
+            let best = if MAX { _mm256_max_ps(b, a) } else { _mm256_min_ps(b, a) };
+            _mm256_or_ps(best, _mm256_cmp_ps::<_CMP_UNORD_Q>(b, b))
+        }
     }
 
     #[inline(always)]
@@ -446,6 +472,16 @@ impl Simd for Avx512 {
     unsafe fn max(a: __m512, b: __m512) -> __m512 {
         // SAFETY: the caller's.
         unsafe { _mm512_max_ps(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn extreme<const MAX: bool>(a: __m512, b: __m512) -> __m512 {
+        // The second operand is left where one is NaN.
+        // SAFETY: the caller's.
+        unsafe {
+            let best = if MAX { _mm512_max_ps(b, a) } else { _mm512_min_ps(b, a) };
+            _mm512_mask_mov_ps(best, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(b, b), b)
+        }
     }
 
     #[inline(always)]

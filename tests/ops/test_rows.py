@@ -4,7 +4,7 @@ import numpy as np
 import pyburn
 import pytest
 import torch
-from widths import WIDTHS, check_width
+from widths import WIDTHS, check_file, check_width
 
 from oracle import from_torch, to_torch
 
@@ -161,3 +161,8 @@ def test_threads_agree():
         pyburn.set_num_threads(before)
     for other in results[1:]:
         assert all(pyburn.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_everything_above_with_narrower_vectors(width):
+    check_file(__file__, width)
