@@ -145,6 +145,9 @@ pub fn is_outside(numbers: &[i64], size: usize) -> bool {
 /// Elements that one task reads at least.
 const PART: usize = PARALLEL_ABOVE / 4;
 
+/// Numbers that are checked before they are used: so few that they are still in the first cache then.
+const CHECKED: usize = 2048;
+
 /// Runs `task` over ranges of `count` things of `each` elements, on several threads where it pays.
 fn in_parts(count: usize, each: usize, task: &(dyn Fn(std::ops::Range<usize>) + Sync)) {
     let together = (PART / each.max(1)).max(1);
@@ -178,7 +181,6 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
     let (row, outer) = along.row();
     let failed = AtomicBool::new(false);
     in_parts(numbers.len(), 1, &|part| {
-        let Some(own) = numbers.get(part.clone()) else { return };
         let mut outside = false;
         #[cfg(target_arch = "x86_64")]
         if size_of::<T>() == 4 && row.step == 0 && along.own == 1 && row.size >= 8 && is_wide::<f32>() {
@@ -196,29 +198,33 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
             }
             return;
         }
-        dispatch(Outside { numbers: own, size: along.size as u64, found: &mut outside });
-        if outside {
-            return failed.store(true, Ordering::Relaxed);
-        }
-        let mut at = part.start;
-        while at < part.end {
-            let (line, column) = (at / row.size, at % row.size);
-            let count = (row.size - column).min(part.end - at);
-            let Some(named) = numbers.get(at..at + count) else { return };
-            let first = start(outer, line) + column * row.step;
-            // SAFETY: the numbers have been checked, so the places lie inside the tensor; every task has its own part.
-            unsafe {
-                if row.step == 0 && along.own == 1 {
-                    for (k, &number) in named.iter().enumerate() {
-                        out.write(at + k, source.read::<T>(first + number as usize));
-                    }
-                } else {
-                    for (k, &number) in named.iter().enumerate() {
-                        out.write(at + k, source.read::<T>(first + k * row.step + number as usize * along.own));
+        for begin in part.clone().step_by(CHECKED) {
+            let end = part.end.min(begin + CHECKED);
+            let Some(own) = numbers.get(begin..end) else { return };
+            dispatch(Outside { numbers: own, size: along.size as u64, found: &mut outside });
+            if outside {
+                return failed.store(true, Ordering::Relaxed);
+            }
+            let mut at = begin;
+            while at < end {
+                let (line, column) = (at / row.size, at % row.size);
+                let count = (row.size - column).min(end - at);
+                let Some(named) = numbers.get(at..at + count) else { return };
+                let first = start(outer, line) + column * row.step;
+                // SAFETY: the numbers have been checked, so the places lie inside the tensor; every task has its own part.
+                unsafe {
+                    if row.step == 0 && along.own == 1 {
+                        for (k, &number) in named.iter().enumerate() {
+                            out.write(at + k, source.read::<T>(first + number as usize));
+                        }
+                    } else {
+                        for (k, &number) in named.iter().enumerate() {
+                            out.write(at + k, source.read::<T>(first + k * row.step + number as usize * along.own));
+                        }
                     }
                 }
+                at += count;
             }
-            at += count;
         }
     });
     !failed.into_inner()
@@ -436,12 +442,29 @@ impl<T: Copy, F: Fn(T, T) -> T> Task for Sums<'_, T, F> {
             // SAFETY: as `put`: rows of both sides lie inside their memories, and these columns are this task's.
             unsafe {
                 let (to, from) = (self.target.add(number as usize * self.block), self.values.add(place * self.block));
+                if let Some(&next) = self.numbers.get(place + 1) {
+                    ask_for(self.target.wrapping_add(next as usize * self.block), self.width);
+                    ask_for(from.wrapping_add(self.block), self.width);
+                }
                 for k in 0..self.width {
                     to.add(k).write_unaligned((self.meet)(to.add(k).read_unaligned(), from.add(k).read_unaligned()));
                 }
             }
         }
     }
+}
+
+/// Brings elements that are read soon into the cache: where rows come in any order, nobody else foresees them.
+#[inline(always)]
+fn ask_for<T>(from: *const T, count: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..(count * size_of::<T>()).div_ceil(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint may be given for any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast::<i8>().wrapping_add(line * 64)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, count);
 }
 
 /// # Safety
