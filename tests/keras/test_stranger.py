@@ -327,3 +327,80 @@ def test_correlations():
 
     expected, found = both(program)
     equal(expected, found)
+
+
+def fitted(x, y, **kwargs):
+    model = ours.Sequential([ours.Input((4,)), ours.layers.Dense(1)])
+    model.compile("adam", "mse")
+    return model.fit(x, y, verbose=0, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (lambda: fitted(array((8, 4)), array((8, 1)), batch_size=0), "batch_size is 0, but must be a positive whole"),
+        (lambda: fitted(array((8, 4)), array((8, 1)), epochs="3"), "epochs='3'.*must be whole numbers"),
+        (lambda: fitted(np.array([["a"] * 4] * 8), array((8, 1))), "the data holds texts.*TextVectorization"),
+        (lambda: ours.layers.MultiHeadAttention(2, 4)(ours.Input((4, 8))), r"needs a query and a value.*layer\(x, x\)"),
+        (
+            lambda: ours.layers.BatchNormalization(axis=5)(ours.Input((3,))),
+            r"no axis 5 in an input of shape \(None, 3\)",
+        ),
+        (lambda: ours.layers.MaxPooling2D(padding="sme"), "MaxPooling2D: padding is 'sme'"),
+        (lambda: ours.layers.Conv1D(2, 3, padding="sme"), "Conv1D: padding is 'sme'"),
+        (lambda: ours.optimizers.Adam("fast"), "Adam: learning_rate is 'fast'"),
+        (
+            lambda: ours.layers.Concatenate(name="both")([pyburn.zeros(2, 3), pyburn.zeros(3, 3)]),
+            r"both \(Concatenate\) needs inputs that differ along axis -1 only, but got \[\(2, 3\), \(3, 3\)\]",
+        ),
+    ],
+)
+def test_mistakes_are_told_with_the_layer_the_rule_and_the_fix(program, text):
+    with pytest.raises(ValueError, match=text):
+        program()
+
+
+def test_numbers_of_numpy_are_epochs_and_sizes():
+    history = fitted(array((8, 4)), array((8, 1)), epochs=np.int64(2), batch_size=np.int32(4))
+    assert len(history.history["loss"]) == 2
+
+
+@ours.saving.register_keras_serializable(package="stranger")
+class Words(ours.Model):
+    def __init__(self, units=4, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.embed, self.norm = ours.layers.Embedding(9, units), ours.layers.BatchNormalization()
+        self.last = ours.layers.Dense(1)
+
+    def call(self, inputs, training=None):
+        ids, more = inputs
+        found = ours.ops.mean(self.embed(ids), axis=1)
+        return self.last(ours.ops.concatenate([self.norm(found, training=training), more], axis=-1))
+
+    def get_config(self):
+        return {"units": self.units}
+
+
+def test_a_subclass_that_was_only_called_is_saved_and_read(tmp_path):
+    ids, more, y = array((6, 5), low=0, high=9), array((6, 2)), array((6, 1))
+    model = Words(3)
+    model.compile("adam", "mse")
+    model.fit([ids, more], y, epochs=2, verbose=0)
+    model.save(tmp_path / "words.keras")
+    again = ours.saving.load_model(tmp_path / "words.keras")
+    equal(model.predict([ids, more], verbose=0), again.predict([ids, more], verbose=0))
+    assert again.fit([ids, more], y, verbose=0).history["loss"][0] > 0
+
+
+def test_steps_without_a_size_of_batches_go_through_all_samples():
+    def program(k, same):
+        x, y = array((20, 4)), array((20, 2), 1)
+        model = k.Sequential([k.Input((4,)), k.layers.Dense(2)])
+        same(model)
+        model.compile("sgd", "mse")
+        history = model.fit(x, y, steps_per_epoch=3, epochs=2, shuffle=False, verbose=0).history
+        return history, model.evaluate(x, y, steps=1, verbose=0), model.predict(x, steps=2, verbose=0)
+
+    expected, found = both(program)
+    equal(expected, found)

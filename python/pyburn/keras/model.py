@@ -13,7 +13,7 @@ from pyburn._devices import Backend
 from pyburn.keras._registry import deserialize_keras_object, plain, serialize_keras_object
 from pyburn.keras.graph import Graph
 from pyburn.keras.layer import Layer
-from pyburn.keras.symbolic import KerasTensor, any_symbolic, flatten
+from pyburn.keras.symbolic import KerasTensor, any_symbolic, flatten, shape_of
 from pyburn.keras.training.mission import fit_with
 from pyburn.keras.training.trainer import Trainer
 
@@ -79,6 +79,9 @@ class Model(Trainer):
         # Without a `build` of its own, the layers of a subclass make their weights in the call itself.
         if not self.built and type(self).build is Model.build and type(self).call is not Model.call:
             self.built = True
+            if args and not any(isinstance(each, (Tensor, KerasTensor)) for each in flatten(list(kwargs.values()))):
+                # So that a saved model can be built again before its weights are read.
+                self._build_shapes = _any_batch(shape_of(args[0]))
             return
         super()._build_once(signature, args, kwargs)
 
@@ -322,3 +325,12 @@ def _tuples(shape: Any) -> Any:
     if shape and isinstance(shape[0], (list, tuple)):
         return [_tuples(each) for each in shape]
     return tuple(shape)
+
+
+def _any_batch(shape: Any) -> Any:
+    """Shapes with any number of samples."""
+    if isinstance(shape, dict):
+        return {key: _any_batch(each) for key, each in shape.items()}
+    if shape and isinstance(shape[0], (list, tuple, dict)):
+        return [_any_batch(each) for each in shape]
+    return None if shape is None else (None, *shape[1:])

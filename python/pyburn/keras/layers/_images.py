@@ -18,10 +18,10 @@ def sizes(value: Any, rank: int, name: str, zero: bool = False) -> tuple[int, ..
     return made
 
 
-def padding_of(value: str, allowed: tuple[str, ...] = ("valid", "same")) -> str:
+def padding_of(value: str, allowed: tuple[str, ...] = ("valid", "same"), name: str = "layer") -> str:
     """A kind of padding that was checked."""
     if not isinstance(value, str) or value.lower() not in allowed:
-        raise ValueError(f"padding is {value!r}, but must be one of {', '.join(allowed)}")
+        raise ValueError(f"{name}: padding is {value!r}, but must be one of {', '.join(allowed)}")
     return value.lower()
 
 

@@ -234,6 +234,11 @@ class MultiHeadAttention(_Heads):
     def build(  # type: ignore[override]
         self, query_shape: Any, value_shape: Any, key_shape: Any = None
     ) -> None:
+        if value_shape is None:
+            raise ValueError(
+                f"{self.name} (MultiHeadAttention) needs a query and a value, but got the query alone; for attention "
+                "of a sequence to itself call layer(x, x)"
+            )
         key_shape = key_shape or value_shape
         if len(query_shape) != 3 or len(value_shape) != 3:
             raise NotImplementedError(

@@ -46,7 +46,7 @@ class _Filters(Layer):
         self.dilation_rate = images.sizes(dilation, rank, f"{name}: dilation_rate")
         if max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ValueError(f"{name}: strides={strides} and dilation_rate={dilation} cannot both be larger than 1")
-        self.padding = images.padding_of(padding, self._paddings)
+        self.padding = images.padding_of(padding, self._paddings, name)
         self.data_format = settings.data_format_of(data_format)
         if self.padding == "causal" and self.data_format == "channels_first":
             raise ValueError(f"{name}: padding='causal' needs data_format='channels_last'")

@@ -43,7 +43,7 @@ class ConvLSTMCell(LSTMCell):
             raise ValueError(
                 f"{name}: strides={strides} and dilation_rate={dilation_rate} cannot both be larger than 1"
             )
-        self.padding = images.padding_of(padding, ("valid", "same"))
+        self.padding = images.padding_of(padding, ("valid", "same"), type(self).__name__)
         self.data_format = settings.data_format_of(data_format)
 
     def build(self, input_shape: Any) -> None:

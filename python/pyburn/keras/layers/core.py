@@ -242,6 +242,11 @@ def _known_only(kwargs: dict[str, Any]) -> None:
 
 def last_size(layer: Any, input_shape: Any, axis: int = -1) -> int:
     """The size of an axis that a layer must know to make its weights."""
+    if not -len(input_shape) <= axis < len(input_shape):
+        raise ShapeError(
+            f"{layer.name} ({type(layer).__name__}): there is no axis {axis} in an input of shape {tuple(input_shape)};"
+            f" give axis a number from {-len(input_shape)} to {len(input_shape) - 1}"
+        )
     size = input_shape[axis]
     if size is None:
         raise ShapeError(

@@ -168,7 +168,14 @@ class Concatenate(Layer):
                 )
 
     def call(self, inputs: Any) -> Any:
-        return ops.cat(_listed(self, inputs), self.axis)
+        given = _listed(self, inputs)
+        try:
+            return ops.cat(given, self.axis)
+        except ShapeError:
+            raise ShapeError(
+                f"{self.name} (Concatenate) needs inputs that differ along axis {self.axis} only, but got "
+                f"{[tuple(each.shape) for each in given]}; reshape or pad the inputs, or give another axis"
+            ) from None
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         if previous_mask is None or all(each is None for each in previous_mask):

@@ -62,7 +62,8 @@ class _Pool(Layer):
         name = type(self).__name__
         self.pool_size = images.sizes(pool_size, self._rank, f"{name}: pool_size")
         self.strides = self.pool_size if strides is None else images.sizes(strides, self._rank, f"{name}: strides")
-        self.padding, self.data_format = images.padding_of(padding), settings.data_format_of(data_format)
+        self.padding = images.padding_of(padding, name=type(self).__name__)
+        self.data_format = settings.data_format_of(data_format)
         self.input_spec = InputSpec(ndim=self._rank + 2)
 
     def call(self, inputs: Any) -> Any:

@@ -77,6 +77,10 @@ class Optimizer(optim.Optimizer):
         if isinstance(learning_rate, dict):
             learning_rate = _schedule(learning_rate)
         self._schedule = learning_rate if callable(learning_rate) else None
+        if isinstance(learning_rate, str):
+            raise ValueError(
+                f"{type(self).__name__}: learning_rate is {learning_rate!r}, but must be a number or a schedule"
+            )
         self.defaults: dict[str, Any] = {"lr": 0.0 if self._schedule else float(learning_rate)}
         self.state = defaultdict(dict)
         self.param_groups = [{"params": [], **self.defaults}]

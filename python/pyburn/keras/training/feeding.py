@@ -106,11 +106,17 @@ def _tensor(value: Any) -> Any:
         return None
     if not isinstance(value, Tensor):
         value = value.to_numpy() if hasattr(value, "to_numpy") else value
-        if getattr(getattr(value, "dtype", None), "kind", "") == "O":
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        if kind == "O":
             raise ValueError("fit: the data holds Python objects; convert its columns to numbers first")
+        if kind in ("U", "S"):
+            raise ValueError(
+                "fit: the data holds texts; make numbers of them first, e.g. by keras.layers.TextVectorization (of "
+                "texts) or keras.layers.StringLookup (of categories)"
+            )
         value = ops.as_tensor(value, device="cpu")
-    kind = settings.as_dtype(settings.floatx())
-    return value.to(kind) if value.is_floating_point() and value.dtype != kind else value
+    wanted = settings.as_dtype(settings.floatx())
+    return value.to(wanted) if value.is_floating_point() and value.dtype != wanted else value
 
 
 class Batches:
@@ -275,6 +281,8 @@ def batches_of(
     class_weight: Mapping[int, float] | None = None,
 ) -> Batches:
     """The batches of what `fit`, `evaluate` or `predict` was given."""
+    if batch_size is not None and (isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1):
+        raise ValueError(f"fit: batch_size is {batch_size!r}, but must be a positive whole number, or None")
     found = _source(x, y, sample_weight, batch_size, steps, shuffle)
     return found if class_weight is None else Weighted(found, class_weight)
 
@@ -289,6 +297,9 @@ def _source(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: i
         x = data.DataLoader(x, batch_size=batch_size or 32, shuffle=None if stream else bool(shuffle))
     if hasattr(x, "shape") or hasattr(x, "to_numpy") or isinstance(x, (list, tuple, dict)):
         parts = (as_tensors(x), as_tensors(y), as_tensors(sample_weight))
+        if batch_size is None and steps:
+            count = max((each.shape[0] for each in flatten(parts[0]) if each is not None), default=0)
+            batch_size = max(1, math.ceil(count / steps))  # as Keras does: the steps go through all samples
         return Arrays(parts, batch_size or 32, shuffle, steps)
     if isinstance(x, Iterable):
         _alone(x, y)

@@ -276,6 +276,9 @@ class Trainer(Layer):
             True
         """
         self._needs_compile()
+        for number in (epochs, initial_epoch):
+            if not hasattr(number, "__index__"):
+                raise ValueError(f"fit: epochs={epochs!r} and initial_epoch={initial_epoch!r} must be whole numbers")
         parts = (x, y, sample_weight)
         if validation_split and validation_data is None:
             parts, validation_data = split_off(parts, validation_split)
