@@ -220,3 +220,23 @@ def test_shallow_sums_are_rounded_in_torchs_order(depth):
     rng = np.random.default_rng(depth)
     a, b = rng.standard_normal((500, depth)).astype("float32"), rng.standard_normal((depth, 2)).astype("float32")
     assert np.array_equal((pyburn.tensor(a) @ pyburn.tensor(b)).numpy(), (torch.tensor(a) @ torch.tensor(b)).numpy())
+
+
+@pytest.mark.parametrize("equation", ["i,i", "i,i->", "ij,jk->ik", "ij,kj->ik", "bij,bjk->bik", "bij,bij->b"])
+def test_einsum_does_not_mix_dtypes_in_sums(equation: str) -> None:
+    first, second = (len(part) for part in equation.partition("->")[0].split(","))
+    for lib in (torch, pyburn):
+        left, right = lib.full((2,) * first, 0.5), lib.full((2,) * second, 0.5, dtype=lib.float64)
+        with pytest.raises(RuntimeError):
+            lib.einsum(equation, left, right)
+
+
+@pytest.mark.parametrize("equation", ["i,j->ij", "i,i->i", "ij,i->ij"])
+def test_einsum_promotes_where_nothing_is_summed(equation: str) -> None:
+    first, second = (len(part) for part in equation.partition("->")[0].split(","))
+    made = [
+        lib.einsum(equation, lib.full((2,) * first, 0.5), lib.full((2,) * second, 0.25, dtype=lib.float64))
+        for lib in (torch, pyburn)
+    ]
+    assert made[1].tolist() == made[0].tolist()
+    assert str(made[1].dtype).split(".")[1] == str(made[0].dtype).split(".")[1]

@@ -254,11 +254,15 @@ def _contract(
     tall, wide, depth = (math.prod(sizes.get(label, 1) for label in part) for part in (rows, columns, summed))
     many = math.prod(length)
     a, b = a.reshape(many, tall, depth), b.reshape(many, depth, wide)
-    if a.dtype != b.dtype:  # a sum of small integers is int64
+    if a.dtype != b.dtype and _whole(a) and _whole(b):  # a sum of small integers is int64
         a, b = a.long(), b.long()
     product = a.bmm(b) if summed else a * b
     labels = batch + rows + columns
     return product.reshape([sizes.get(label, 1) for label in labels]), labels
+
+
+def _whole(tensor: Tensor) -> bool:
+    return not tensor.is_floating_point() and not tensor.is_complex()
 
 
 def _ordered(tensor: Tensor, labels: list[Label], wanted: list[Label]) -> Tensor:
