@@ -96,7 +96,7 @@ pub fn kind(op: &str, dtype: DType, kinds: &[Kind]) -> Result<()> {
         .collect();
     error::dtype(format!(
         "{op}: not implemented for '{}'; it takes {} tensors, convert with .to(...) first",
-        dtype.name(),
+        dtype.scalar_type(),
         names.join(" or ")
     ))
 }

@@ -77,6 +77,48 @@ impl DType {
         }
     }
 
+    /// torch's name of it in errors, for which programs look in the text.
+    pub fn scalar_type(self) -> &'static str {
+        match self {
+            Self::Bool => "Bool",
+            Self::U8 => "Byte",
+            Self::I8 => "Char",
+            Self::I16 => "Short",
+            Self::I32 => "Int",
+            Self::I64 => "Long",
+            Self::F16 => "Half",
+            Self::BF16 => "BFloat16",
+            Self::F32 => "Float",
+            Self::F64 => "Double",
+            Self::U16 => "UInt16",
+            Self::U32 => "UInt32",
+            Self::U64 => "UInt64",
+            Self::C64 => "ComplexFloat",
+            Self::C128 => "ComplexDouble",
+        }
+    }
+
+    /// The name of its C++ type, which other errors of torch's have.
+    pub fn c_type(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::U8 => "unsigned char",
+            Self::I8 => "signed char",
+            Self::I16 => "short int",
+            Self::I32 => "int",
+            Self::I64 => "long int",
+            Self::F16 => "c10::Half",
+            Self::BF16 => "c10::BFloat16",
+            Self::F32 => "float",
+            Self::F64 => "double",
+            Self::U16 => "short unsigned int",
+            Self::U32 => "unsigned int",
+            Self::U64 => "long unsigned int",
+            Self::C64 => "c10::complex<float>",
+            Self::C128 => "c10::complex<double>",
+        }
+    }
+
     pub fn size(self) -> usize {
         match self {
             Self::Bool | Self::U8 | Self::I8 => 1,
@@ -181,7 +223,7 @@ impl DType {
             Self::U32 => BurnDType::U32,
             Self::U64 => BurnDType::U64,
             Self::C64 | Self::C128 => {
-                return error::dtype(format!("this op is not implemented for '{}'", self.name()));
+                return error::dtype(format!("this op is not implemented for '{}'", self.scalar_type()));
             }
         })
     }

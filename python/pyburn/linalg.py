@@ -1,5 +1,6 @@
 """`torch.linalg`: norms, factorizations, solutions and functions of matrices, on the CPU by the faer crate."""
 
+from pyburn.ops._arguments import publish as _publish
 from pyburn.ops._methods import numpy_names as _numpy_names
 from pyburn.ops.linalg import matmul, multi_dot
 from pyburn.ops.matrices.checks import LinAlgError
@@ -71,3 +72,4 @@ __all__ = [
 
 for _name in ("cross", "diagonal", "matrix_norm", "norm", "vecdot", "vector_norm"):
     globals()[_name] = _numpy_names(globals()[_name])
+_publish(globals(), __all__, space="linalg_")

@@ -21,8 +21,8 @@ pub fn assign(op: &str, target: &Tensor, value: &Tensor) -> Result<()> {
     if !value.dtype().can_cast(target.dtype()) {
         return error::dtype(format!(
             "{op}: result type {} can't be cast to the desired output type {}",
-            value.dtype().name(),
-            target.dtype().name()
+            value.dtype().scalar_type(),
+            target.dtype().scalar_type()
         ));
     }
     if value.shape() != target.shape() {

@@ -193,11 +193,11 @@ fn check(tensor: &Tensor, expected: u32, output: usize, name: &str) -> Result<()
         return Ok(());
     }
     error::runtime(format!(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: [{} {:?}], \
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.{}Tensor {:?}], \
          which is output {output} of {name}, is at version {version}; expected version {expected} instead. Hint: \
          clone the tensor before writing to it, or enable anomaly detection to find the operation that failed to \
          compute its gradient, with pyburn.autograd.set_detect_anomaly(True).",
-        tensor.dtype().name(),
+        tensor.dtype().scalar_type(),
         tensor.shape().as_slice(),
     ))
 }

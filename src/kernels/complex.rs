@@ -67,7 +67,7 @@ macro_rules! with_complex {
 pub(crate) use with_complex;
 
 fn refuse<T>(name: &str, dtype: DType) -> Result<T> {
-    error::dtype(format!("{name}: not implemented for '{}'", dtype.name()))
+    error::dtype(format!("{name}: not implemented for '{}'", dtype.scalar_type()))
 }
 
 /// Writes `op(a, b)` to `out`; all three hold elements of `dtype`.

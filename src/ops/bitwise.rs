@@ -13,7 +13,7 @@ fn whole(op: Binary, name: &'static str, a: Arg<'_>, b: Arg<'_>) -> Result<Tenso
     if !(dtype.is_int() || dtype == DType::Bool && !shifts) {
         return error::dtype(format!(
             "{name}: not implemented for '{}'; it takes integer{} tensors, convert with .to(...) first",
-            dtype.name(),
+            dtype.scalar_type(),
             if shifts { "" } else { " or bool" }
         ));
     }

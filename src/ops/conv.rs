@@ -387,13 +387,16 @@ impl Call<'_> {
         check::kind(op, self.x.dtype(), &[Kind::Float, Kind::Int])?;
         let inputs: Vec<&Tensor> = [self.x, self.weight].into_iter().chain(self.bias).collect();
         check::same_device(op, &inputs)?;
-        for other in &inputs[1..] {
+        for other in inputs[1..].iter().rev() {
             if other.dtype() != self.x.dtype() {
+                let name = if std::ptr::eq(*other, self.weight) { "weight" } else { "bias" };
                 return error::dtype(format!(
-                    "{op}: Input type ({}) and weight or bias type ({}) should be the same; convert one of them with \
-                     .to(...)",
-                    self.x.dtype().name(),
-                    other.dtype().name()
+                    "{op}: Input type ({}) and {name} type ({}) should be the same: expected scalar type {} but found \
+                     {}; convert one of them with .to(...)",
+                    self.x.dtype().c_type(),
+                    other.dtype().c_type(),
+                    self.x.dtype().scalar_type(),
+                    other.dtype().scalar_type()
                 ));
             }
         }

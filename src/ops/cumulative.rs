@@ -47,7 +47,7 @@ fn totals(op: &'static str, add: bool, x: &Tensor, dim: usize, reverse: bool) ->
         let out = Tensor::zeroed(&x.shape(), dtype)?;
         let (input, output, geometry, target) = (Memory::of(x)?, Memory::of(&out)?, x.geometry(), out.geometry());
         let line = along(x, dim, reverse);
-        let refuse = || error::dtype(format!("{op}: not implemented for '{}'", from.name()));
+        let refuse = || error::dtype(format!("{op}: not implemented for '{}'", from.scalar_type()));
         guard::spread(op, x.numel(), || {
             let (from_at, to) =
                 (Place { memory: input, geometry: &geometry }, Place { memory: output, geometry: &target });
@@ -274,7 +274,7 @@ fn running_extremes(op: &'static str, max: bool, x: &Tensor, dim: isize) -> Resu
             let [from, to, at] = [0, 1, 2].map(|index| Place { memory: memories[index], geometry: &geometries[index] });
             // SAFETY: tensors' geometries lie inside their storages, and the outputs are fresh.
             with_element!(dtype, T => unsafe { scan::extremes::<T>(max, line, from, to, at); Ok(()) },
-                else error::dtype(format!("{op}: not implemented for '{}'", dtype.name())))
+                else error::dtype(format!("{op}: not implemented for '{}'", dtype.scalar_type())))
         })??;
         Ok([values, indices])
     })?;
@@ -286,7 +286,7 @@ fn running_extremes(op: &'static str, max: bool, x: &Tensor, dim: isize) -> Resu
 fn truth_refused(op: &str, dtype: Option<DTypeArg>) -> Result<()> {
     match dtype {
         Some(DTypeArg(DType::Bool)) => {
-            error::dtype(format!("{op}: not implemented for 'bool'; pass dtype=pyburn.int64"))
+            error::dtype(format!("{op}: not implemented for 'Bool'; pass dtype=pyburn.int64"))
         }
         _ => Ok(()),
     }

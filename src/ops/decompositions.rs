@@ -35,7 +35,7 @@ macro_rules! with_real {
                 return error::missing(format!(
                     "{}: not implemented for '{}'; convert to float32 or float64 first",
                     $op,
-                    other.name()
+                    other.scalar_type()
                 ))
             }
         }
@@ -96,7 +96,7 @@ fn in_float64<const N: usize>(
         other => {
             return error::missing(format!(
                 "{op}: not implemented for '{}'; convert to float32 or float64 first",
-                other.name()
+                other.scalar_type()
             ));
         }
     };

@@ -103,7 +103,7 @@ fn extremes(op: &str, max: bool, x: &Tensor, dim: usize, keepdim: bool) -> Resul
                 extreme::<T, false>(input, &geometry, dim, to, at);
             }
             Ok(())
-        }, else error::dtype(format!("{op}: not implemented for '{}'", dtype.name())))
+        }, else error::dtype(format!("{op}: not implemented for '{}'", dtype.scalar_type())))
     })??;
     Ok((values, indices))
 }

@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 fn reading(input: &Tensor, grid: &Tensor, mode: u8, outside: u8, corners: bool) -> Result<Reading> {
     let (shape, places) = (input.shape(), grid.shape());
     if !matches!(input.dtype(), DType::F32 | DType::F64) || grid.dtype() != input.dtype() {
-        return error::dtype(format!("grid_sample: not implemented for '{}'", input.dtype().name()));
+        return error::dtype(format!("grid_sample: not implemented for '{}'", input.dtype().scalar_type()));
     }
     if !input.device().is_cpu() || !grid.device().is_cpu() {
         return error::device("grid_sample: both tensors must be on the CPU");

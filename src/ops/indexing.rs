@@ -156,8 +156,8 @@ fn check_source(op: &str, x: &Tensor, dim: usize, count: usize, source: &Tensor)
     if source.dtype() != x.dtype() {
         return error::dtype(format!(
             "{op}(): self ({}) and source ({}) must have the same scalar type",
-            x.dtype().name(),
-            source.dtype().name()
+            x.dtype().scalar_type(),
+            source.dtype().scalar_type()
         ));
     }
     if x.rank() <= 1 && source.rank() == 0 && count == 1 {
@@ -280,8 +280,8 @@ pub fn put(x: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Res
     if source.dtype() != x.dtype() {
         return error::dtype(format!(
             "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
-            x.dtype().name(),
-            source.dtype().name()
+            x.dtype().scalar_type(),
+            source.dtype().scalar_type()
         ));
     }
     if source.numel() != index.numel() {
@@ -299,7 +299,11 @@ pub fn put(x: &Tensor, index: &Tensor, source: &Tensor, accumulate: bool) -> Res
 /// Rows of `weight` by number; the gradient of row `padding` stays zero, and `scale` divides it by how often a row is used.
 pub fn embedding(weight: &Tensor, indices: &Tensor, padding: Option<i64>, scale: bool) -> Result<Tensor> {
     if !matches!(indices.dtype(), DType::I64 | DType::I32) {
-        return error::dtype(format!("embedding: indices must be int64 or int32, got {}", indices.dtype().name()));
+        return error::dtype(format!(
+            "embedding: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; \
+             but got torch.{}Tensor instead (while checking arguments for embedding)",
+            indices.dtype().scalar_type()
+        ));
     }
     let [count, width] = *weight.shape() else {
         return error::shape(format!("embedding: 'weight' must be 2-D, got shape {:?}", weight.shape().as_slice()));

@@ -36,15 +36,26 @@ fn as_type(x: &Tensor, dtype: DType) -> Result<Tensor> {
 fn check_pair(op: &str, a: &Tensor, b: &Tensor) -> Result<()> {
     check::same_device(op, &[a, b])?;
     if a.dtype() != b.dtype() {
-        return error::dtype(format!(
-            "{op}: expected m1 and m2 to have the same dtype, but got: {} != {}; convert one of them with .to(...)",
-            a.dtype().name(),
-            b.dtype().name()
-        ));
+        let (one, other) = (a.dtype(), b.dtype());
+        let text = match op {
+            "linear" => format!(
+                "mat1 and mat2 must have the same dtype, but got {} and {}",
+                one.scalar_type(),
+                other.scalar_type()
+            ),
+            "bmm" | "matmul" if a.rank() > 2 || b.rank() > 2 => {
+                format!("expected scalar type {} but found {}", one.scalar_type(), other.scalar_type())
+            }
+            _ => format!("expected m1 and m2 to have the same dtype, but got: {} != {}", one.c_type(), other.c_type()),
+        };
+        return error::dtype(format!("{op}: {text}; convert one of them with .to(...)"));
     }
     check::kind(op, a.dtype(), &[Kind::Int, Kind::Float, Kind::Complex])?;
     if matches!(a.dtype(), DType::U16 | DType::U32 | DType::U64) {
-        return error::dtype(format!("{op}: not implemented for '{}'; convert with .long() first", a.dtype().name()));
+        return error::dtype(format!(
+            "{op}: not implemented for '{}'; convert with .long() first",
+            a.dtype().scalar_type()
+        ));
     }
     Ok(())
 }

@@ -371,7 +371,7 @@ fn on_cpu<const N: usize>(
 fn readable(tensor: &Tensor, dtype: DType, into: Option<&Tensor>) -> Result<Core> {
     if tensor.dtype() != dtype {
         if tensor.dtype().is_complex() && dtype.is_float() {
-            return error::dtype(format!("this op is not implemented for '{}'", tensor.dtype().name()));
+            return error::dtype(format!("this op is not implemented for '{}'", tensor.dtype().scalar_type()));
         }
         return Ok(tensor.converted(dtype)?.core().clone());
     }

@@ -84,7 +84,7 @@ pub fn mean(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
         return error::dtype(format!(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. \
              Got: {}; pass dtype=pyburn.float32",
-            x.dtype().name()
+            x.dtype().scalar_type()
         ));
     }
     let name = if dims.is_empty() { "MeanBackward0" } else { "MeanBackward1" };
@@ -104,7 +104,7 @@ pub fn mean(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
 /// The sum of what is not NaN.
 fn nansum(x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
     if x.dtype().is_complex() {
-        return error::dtype(format!("nansum: not implemented for '{}'", x.dtype().name()));
+        return error::dtype(format!("nansum: not implemented for '{}'", x.dtype().scalar_type()));
     }
     if !x.dtype().is_float() {
         return sum(x, dims, keepdim);

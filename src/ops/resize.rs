@@ -100,7 +100,7 @@ fn on_cpu(x: &Tensor, dim: usize, taps: &Arc<Taps>) -> Result<Tensor> {
         DType::F64 => guard::heavy("resample", work, move || unsafe {
             taps::apply::<f64>(from.slice(), to.slice_mut(), inner, &taps);
         })?,
-        _ => return error::dtype(format!("resample: not implemented for '{}'", dtype.name())),
+        _ => return error::dtype(format!("resample: not implemented for '{}'", dtype.scalar_type())),
     }
     Ok(out)
 }

@@ -16,7 +16,7 @@ use crate::tensor::class::PyTensor;
 use crate::{with_element, with_float};
 
 fn refused<T>(op: &str, dtype: DType) -> Result<T> {
-    error::dtype(format!("{op}: not implemented for '{}'", dtype.name()))
+    error::dtype(format!("{op}: not implemented for '{}'", dtype.scalar_type()))
 }
 
 /// A CPU copy without gaps, as this dtype.

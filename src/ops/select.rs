@@ -106,7 +106,7 @@ pub fn clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<T
     let bounds = [min.unwrap_or(Arg::Tensor(x)), max.unwrap_or(Arg::Tensor(x))];
     let dtype = common_type([Arg::Tensor(x), bounds[0], bounds[1]]);
     if dtype == DType::Bool {
-        return error::dtype("clamp: not implemented for 'bool'; convert with .to(...) first");
+        return error::dtype("clamp: not implemented for 'Bool'; convert with .to(...) first");
     }
     let min = min.map(|bound| saturate("min", bound, dtype)).transpose()?;
     let max = max.map(|bound| saturate("max", bound, dtype)).transpose()?;

@@ -18,7 +18,7 @@ use crate::tensor::geometry::{Dims, Geometry, contiguous_strides, wrap_dim};
 use crate::with_element;
 
 fn refused<T>(op: &str, dtype: DType) -> Result<T> {
-    error::dtype(format!("{op}: not implemented for '{}'", dtype.name()))
+    error::dtype(format!("{op}: not implemented for '{}'", dtype.scalar_type()))
 }
 
 /// Runs a kernel that writes values and positions of `shape`, laid out as `strides` say, for a CPU tensor.

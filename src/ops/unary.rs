@@ -34,7 +34,7 @@ fn floating(_: &str, x: &Tensor) -> Result<DType> {
 /// For functions that mean something for integers too.
 fn same(op: &str, x: &Tensor) -> Result<DType> {
     if x.dtype() == DType::Bool {
-        return error::dtype(format!("{op}: not implemented for 'bool'; convert with .to(...) first"));
+        return error::dtype(format!("{op}: not implemented for 'Bool'; convert with .to(...) first"));
     }
     Ok(x.dtype())
 }

@@ -18,6 +18,7 @@ from pyburn import _core, ops
 from pyburn._core import Tensor
 from pyburn._overriding import copied, plain
 from pyburn.nn import functional
+from pyburn.ops._arguments import written
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,8 +96,9 @@ def _full(dtype: _core.dtype) -> _core.dtype:
 def _wrap(owner: type | ModuleType, names: tuple[str, ...], choose: Callable[[_core.dtype], _core.dtype]) -> None:
     for name in names:
         function = getattr(owner, name, None)
-        if isinstance(function, FunctionType) and isinstance(owner, ModuleType) and function.__closure__ is None:
-            _change(function, choose)
+        own = written(function) if isinstance(function, FunctionType) else None
+        if own is not None and isinstance(owner, ModuleType) and own.__closure__ is None:
+            _change(own, choose)
         elif function is not None:
             setattr(owner, name, _casting(function, choose))
 
@@ -120,8 +122,8 @@ def _wrap_op(name: str, choose: Callable[[_core.dtype], _core.dtype]) -> None:
     function = getattr(ops, name, None)
     if function is None:
         return
-    if isinstance(function, FunctionType) and function.__closure__ is None:
-        _change(function, choose)
+    if isinstance(function, FunctionType) and written(function).__closure__ is None:
+        _change(written(function), choose)
         return
     wrapped = _casting(function, choose)
     for owner in (ops, sys.modules["pyburn"], sys.modules.get("torch")):

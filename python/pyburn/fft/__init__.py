@@ -1,5 +1,6 @@
 """torch.fft: discrete Fourier transforms of any length, on the CPU."""
 
+from pyburn.ops._arguments import publish as _publish
 from pyburn.ops._methods import numpy_names as _numpy_names
 from pyburn.ops.fft import (
     fft,
@@ -54,3 +55,4 @@ __all__ = [
 for _name in __all__:
     if not _name.endswith("freq"):
         globals()[_name] = _numpy_names(globals()[_name])
+_publish(globals(), __all__, space="fft_")

@@ -12,6 +12,7 @@ from pyburn._core import Tensor
 from pyburn.nn import functional as F
 from pyburn.nn._recurrence import State, gru_step, lstm_step, run_layers
 from pyburn.nn._reduction import get_string
+from pyburn.ops._arguments import publish
 
 __all__ = [
     "affine_grid_generator",
@@ -382,3 +383,6 @@ def _weights(params: Sequence[Tensor], has_biases: bool, count: int) -> list[Any
         projection = own[-1] if each == (5 if has_biases else 3) else None
         found.append((*own[:2], *biases, projection))
     return found
+
+
+publish(globals(), __all__)

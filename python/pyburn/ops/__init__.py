@@ -42,6 +42,7 @@ from pyburn.ops import spectral as _spectral
 from pyburn.ops import trigonometry as _trigonometry
 from pyburn.ops import unary as _unary
 from pyburn.ops import windows as _windows
+from pyburn.ops._arguments import publish as _publish
 from pyburn.ops._methods import attach as _attach
 from pyburn.ops._methods import numpy_names as _numpy_names
 from pyburn.ops.activation import *
@@ -145,6 +146,10 @@ for _name in _NUMPY.split():
     # These three methods are called too often to pay for a name that hardly anyone uses.
     if hasattr(_Tensor, _name) and _name not in ("gather", "index_select", "unsqueeze"):
         setattr(_Tensor, _name, _numpy_names(getattr(_Tensor, _name)))
+
+# Programs call these by the thousand, and they do less than the call of another function costs.
+_HOT = ("add", "bmm", "clamp", "div", "matmul", "mm", "mul", "permute", "pow", "reshape", "sub", "transpose")
+_publish(globals(), [name for family in _FAMILIES for name in family.__all__], but=_HOT)
 
 if not _typing.TYPE_CHECKING:
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 from pyburn import _core
 from pyburn._core import DTypeError, Tensor, is_grad_enabled
 from pyburn._core import dtype as _dtype
+from pyburn.ops._arguments import guards, refusal
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,8 +46,12 @@ def numpy_names(function: F) -> F:
                     kwargs[ours] = kwargs.pop(theirs)
             if kwargs.get("out", function) is None:
                 del kwargs["out"]
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except AttributeError as error:
+            raise refusal(error, function, args, kwargs) from None
 
+    guards.add(cast(FunctionType, named))
     return cast(F, named)
 
 
@@ -169,18 +174,42 @@ def truth_out(op: str, out: Tensor | None, *others: _dtype) -> None:
         raise DTypeError(f"{op}: only supports bool tensors as out, got {out.dtype}")
 
 
+_SCALAR_TYPES = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+def scalar_type(dtype: _dtype) -> str:
+    """A dtype's name in torch's errors, for which programs look in the text."""
+    plain = str(dtype).rsplit(".", 1)[-1]
+    return _SCALAR_TYPES.get(plain, plain)
+
+
 def need_real(op: str, *tensors: Tensor) -> None:
     """Refuses complex tensors, for which torch has no definition either."""
     for tensor in tensors:
         if tensor.is_complex():
-            raise DTypeError(f"{op}: not implemented for '{tensor.dtype}'; take .real, .imag or .abs() first")
+            raise DTypeError(
+                f"{op}: not implemented for '{scalar_type(tensor.dtype)}'; take .real, .imag or .abs() first"
+            )
 
 
 def need_float(op: str, *tensors: Tensor) -> None:
     """Refuses integers and truths where torch computes with floats alone."""
     for tensor in tensors:
         if not tensor.is_floating_point() and not tensor.is_complex():
-            raise DTypeError(f"{op}: not implemented for '{tensor.dtype}'; convert with .float() first")
+            raise DTypeError(f"{op}: not implemented for '{scalar_type(tensor.dtype)}'; convert with .float() first")
 
 
 def overlap(one: Tensor, other: Tensor) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from pyburn import _core
 from pyburn._core import Tensor
-from pyburn.ops._methods import truth_out, write_out
+from pyburn.ops._methods import scalar_type, truth_out, write_out
 
 __all__ = [
     "allclose",
@@ -193,7 +193,7 @@ def isclose(
         tensor([ True, False])
     """
     if input.dtype != other.dtype:
-        raise RuntimeError(f"isclose: {input.dtype} and {other.dtype} did not match; convert one of them")
+        raise RuntimeError(f"isclose: {scalar_type(input.dtype)} did not match {scalar_type(other.dtype)}; convert one")
     if rtol < 0 or atol < 0:
         raise RuntimeError("isclose: rtol and atol must not be negative")
     close = input == other
@@ -240,7 +240,7 @@ def isnan(input: Tensor) -> Tensor:
         >>> pyburn.isnan(pyburn.tensor([1.0, float("inf"), float("-inf"), float("nan")]))
         tensor([False, False, False,  True])
     """
-    return input != input
+    return input.ne(input)
 
 
 def isinf(input: Tensor) -> Tensor:

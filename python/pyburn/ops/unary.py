@@ -7,7 +7,7 @@ import math
 from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn._typeinfo import finfo
-from pyburn.ops._methods import inplace, write_out, write_outs
+from pyburn.ops._methods import inplace, scalar_type, write_out, write_outs
 from pyburn.ops.matrices.recorded import Backward, link
 
 __all__ = [
@@ -494,7 +494,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         tensor([-1.0986,  0.0000])
     """
     if input.is_complex():
-        raise _core.DTypeError(f"logit: not implemented for '{input.dtype}'")
+        raise _core.DTypeError(f"logit: not implemented for '{scalar_type(input.dtype)}'")
     if not input.is_floating_point():
         input = input.to(_core.get_default_dtype())
     plain = input.detach()

@@ -19,6 +19,7 @@ from pyburn.ops import (
     softmax,
     xlogy,
 )
+from pyburn.ops._arguments import publish as _publish
 from pyburn.special.bessel import *
 from pyburn.special.bessel import __all__ as _bessel
 from pyburn.special.gamma import gammainc, gammaincc, multigammaln, zeta
@@ -66,3 +67,4 @@ __all__ = [
 ]
 __all__ += _bessel
 __all__ += _polynomial
+_publish(globals(), __all__, space="special_")

@@ -90,7 +90,7 @@ fn powered(a: Arg<'_>, b: Arg<'_>) -> Result<DType> {
         }
         Arg::Scalar(number) if dtype.is_int() => super::creation::check_fill(number, dtype).map(|()| dtype),
         Arg::Tensor(_) if dtype == DType::Bool => {
-            error::dtype("pow: not implemented for 'bool'; convert with .to(...) first")
+            error::dtype("pow: not implemented for 'Bool'; convert with .to(...) first")
         }
         _ => Ok(dtype),
     }

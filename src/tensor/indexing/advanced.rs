@@ -196,8 +196,8 @@ fn need_same(x: &Tensor, values: &Tensor) -> Result<()> {
     }
     error::dtype(format!(
         "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
-        x.dtype().name(),
-        values.dtype().name()
+        x.dtype().scalar_type(),
+        values.dtype().scalar_type()
     ))
 }
 

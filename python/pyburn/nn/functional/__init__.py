@@ -80,6 +80,7 @@ from pyburn.nn.functional.regression import (
     smooth_l1_loss,
 )
 from pyburn.ops import embedding, one_hot
+from pyburn.ops._arguments import publish as _publish
 from pyburn.ops.activation import (
     celu,
     celu_,
@@ -291,10 +292,11 @@ __all__ = [
 ]
 
 # Other functions in torch than those of the same name in its root: graphs of programs (torch.fx) tell them apart.
-for _name in (
+_TWINS = (
     "adaptive_max_pool1d",
     "celu",
     "embedding",
+    "log_softmax",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
@@ -303,6 +305,12 @@ for _name in (
     "relu",
     "rrelu",
     "selu",
+    "softmax",
     "threshold",
-):
+)
+for _name in _TWINS:
     globals()[_name] = _twin(globals()[_name], __name__)
+
+# Layers call these in every step; the twins copy what names its arguments already.
+_HOT = ("batch_norm", "conv1d", "conv2d", "conv3d", "dropout", "layer_norm", "linear", "scaled_dot_product_attention")
+_publish(globals(), [name for name in __all__ if name not in (*_HOT, *_TWINS)])

@@ -8,7 +8,7 @@ from pyburn._core import DTypeError, ShapeError, Tensor, _stand_for, float32, fl
 from pyburn._core import bool as _bool
 from pyburn.autograd import Function
 from pyburn.nn.functional._reduce import reduced, reduction_of
-from pyburn.ops._methods import need_float, need_real
+from pyburn.ops._methods import need_float, need_real, scalar_type
 from pyburn.ops.activation import logsigmoid
 
 
@@ -89,9 +89,9 @@ def _soft_cross_entropy(
 ) -> Tensor:
     if target.shape != log_probs.shape:
         raise RuntimeError(
-            f"expected target dtype to be int64 or uint8, but got {target.dtype}: cross_entropy takes floats as "
-            f"probabilities, and the target has shape {list(target.shape)} but input has {list(log_probs.shape)}; give "
-            "both the same shape, or classes as int64."
+            f"expected target dtype to be Long or Byte, but got {scalar_type(target.dtype)}: floats are probabilities, "
+            f"and the target has shape {list(target.shape)} but input has {list(log_probs.shape)}; give both the same "
+            "shape, or classes as int64."
         )
     classes = log_probs.shape[class_dim]
     if smoothing > 0.0:
@@ -143,7 +143,8 @@ def nll_loss(
     need_real("nll_loss", input)
     need_float("nll_loss", input)
     if target.dtype not in (int64, uint8):
-        raise DTypeError(f"nll_loss: expected target dtype to be int64 or uint8, but got {target.dtype}; use .long()")
+        found = scalar_type(target.dtype)
+        raise DTypeError(f"nll_loss: expected target dtype to be Long or Byte, but got {found}; use .long()")
     target = target.long()
     how = reduction_of(reduction, size_average, reduce)
     class_dim = 0 if input.dim() == 1 else 1
@@ -275,7 +276,8 @@ def binary_cross_entropy(
         )
     need_float("binary_cross_entropy", input)
     if target.dtype != input.dtype:
-        raise DTypeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype} for target")
+        found, expected = scalar_type(target.dtype), scalar_type(input.dtype)
+        raise DTypeError(f"binary_cross_entropy: Found dtype {found} but expected {expected} for target")
     if bool(((input < 0) | (input > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     losses: Tensor = _BinaryCrossEntropy.apply(input, target)
@@ -317,8 +319,8 @@ def binary_cross_entropy_with_logits(
         raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
     if not target.is_floating_point() and target.dtype != _bool:
         raise DTypeError(
-            f"binary_cross_entropy_with_logits: result type {input.dtype} can't be cast to the desired output type "
-            f"{target.dtype}; convert the target with .float()"
+            f"binary_cross_entropy_with_logits: result type {scalar_type(input.dtype)} can't be cast to the desired "
+            f"output type {scalar_type(target.dtype)}; convert the target with .float()"
         )
     negative_log = -logsigmoid(input)
     if pos_weight is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyburn import _core
 from pyburn._core import Tensor
+from pyburn.ops._methods import scalar_type
 from pyburn.ops.ranges import eye
 
 __all__ = [
@@ -37,27 +38,10 @@ def check_float(op: str, input: Tensor, low_precision: bool = False) -> None:
     """
     if not input.is_floating_point() and not input.is_complex():
         raise _core.DTypeError(
-            f"{op}: Expected a floating point or complex tensor as input. Got {_torch_name(input.dtype)}"
+            f"{op}: Expected a floating point or complex tensor as input. Got {scalar_type(input.dtype)}"
         )
     if input.dtype in _LOW and not low_precision:
-        raise _core.DTypeError(f"{op}: Low precision dtypes not supported. Got {_torch_name(input.dtype)}")
-
-
-def _torch_name(dtype: _core.dtype) -> str:
-    names = {
-        "float16": "Half",
-        "bfloat16": "BFloat16",
-        "float32": "Float",
-        "float64": "Double",
-        "bool": "Bool",
-        "uint8": "Byte",
-        "int8": "Char",
-        "int16": "Short",
-        "int32": "Int",
-        "int64": "Long",
-    }
-    plain = str(dtype).rsplit(".", 1)[-1]
-    return names.get(plain, plain)
+        raise _core.DTypeError(f"{op}: Low precision dtypes not supported. Got {scalar_type(input.dtype)}")
 
 
 def check_matrix(op: str, input: Tensor, name: str = "A") -> None:
@@ -82,8 +66,8 @@ def check_same(op: str, a: Tensor, b: Tensor) -> None:
     """Refuses two tensors of different dtypes or devices."""
     if a.dtype != b.dtype:
         raise _core.DTypeError(
-            f"{op}: Expected A and B to have the same dtype, but found A of type {_torch_name(a.dtype)} and B of type "
-            f"{_torch_name(b.dtype)} instead"
+            f"{op}: Expected A and B to have the same dtype, but found A of type {scalar_type(a.dtype)} and B of type "
+            f"{scalar_type(b.dtype)} instead"
         )
     if a.device != b.device:
         raise _core.DeviceError(
