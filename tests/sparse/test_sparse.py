@@ -230,7 +230,7 @@ def test_function_with_a_sparse_argument():
 def test_copies():
     s = coo(pyburn, pyburn.tensor(PLACES), pyburn.tensor(VALUES.tolist()))
     for one in (s, s.to_sparse_csr()):
-        for copied in (copy.deepcopy(one), pickle.loads(pickle.dumps(one)), one.clone(), one.cpu()):
+        for copied in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), one.clone(), one.cpu()):
             assert type(copied) is type(one)
             assert copied.tolist() == one.tolist()
 

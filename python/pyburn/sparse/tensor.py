@@ -182,6 +182,9 @@ class SparseTensor(Tensor):
     def __hash__(self) -> int:
         return id(self)
 
+    def __copy__(self) -> Any:
+        return self._with(self._stored)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
             memo[id(self)] = self._moved(self._stored.detach().clone().requires_grad_(self.requires_grad))
