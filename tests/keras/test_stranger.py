@@ -404,3 +404,13 @@ def test_steps_without_a_size_of_batches_go_through_all_samples():
 
     expected, found = both(program)
     equal(expected, found)
+
+
+def test_a_layer_as_a_dictionary_and_back():
+    def program(k, same):
+        described = k.layers.serialize(k.layers.Dense(3, activation="relu", name="first"))
+        made = k.layers.deserialize(described)
+        return [described["class_name"], made.name, made.units, made.get_config()["activation"]]
+
+    expected, found = both(program)
+    assert expected == found

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pyburn.keras._registry import deserialize_keras_object as _deserialize
+from pyburn.keras._registry import serialize_keras_object as _serialize
 from pyburn.keras.layer import InputSpec, Layer
 from pyburn.keras.layers import activation as _activation
 from pyburn.keras.layers import attention as _attention
@@ -32,6 +36,7 @@ from pyburn.keras.layers.regularization import *  # noqa: F403
 from pyburn.keras.layers.reshaping import *  # noqa: F403
 from pyburn.keras.layers.rnn import *  # noqa: F403
 
+# `serialize` and `deserialize` are of this module alone: `from pyburn.keras.layers import *` is for layers.
 __all__ = [
     "InputSpec",
     "Layer",
@@ -50,3 +55,13 @@ __all__ = [
     *_reshaping.__all__,
     *_rnn.__all__,
 ]
+
+
+def serialize(layer: Any) -> Any:
+    """The layer as a dictionary that `deserialize` takes."""
+    return _serialize(layer)
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The layer that `serialize` described."""
+    return _deserialize(config, custom_objects, "layers")
