@@ -170,6 +170,7 @@ KNOWN: list[tuple[str, Call]] = [
     (r"expected target dtype to be Long or Byte, but got Float", lambda t: _loss(t, t.zeros(2))),
     (r"expected target dtype to be Long or Byte, but got Int", lambda t: _loss(t, t.zeros(2).int())),
     (r"Found dtype Long but expected Float", lambda t: t.nn.BCELoss()(t.ones(3), t.ones(3).long())),
+    (r"istft requires a complex-valued input tensor matching the output from stft", lambda t: t.istft(t.ones(5, 4), 8)),
     (r"Float did not match Double", lambda t: t.allclose(t.ones(2), t.ones(2).double())),
     (r"DefaultCPUAllocator: can't allocate memory: you tried to allocate 4000000000000000", lambda t: t.zeros(10**15)),
 ]

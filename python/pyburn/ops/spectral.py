@@ -186,7 +186,7 @@ def istft(
         tensor([1., 1., 1.])
     """
     if not input.is_complex():
-        raise RuntimeError(
+        raise _core.DTypeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
     hop = n_fft // 4 if hop_length is None else hop_length
