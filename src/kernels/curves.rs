@@ -140,11 +140,15 @@ unsafe fn except(value: __m512, far: __mmask16, x: __m512, f: impl Fn(f32) -> f3
     }
 }
 
-/// Out of the loop, whose registers it would take.
+/// Out of the loop, whose registers it would take. Without these instructions each product and sum would be a call.
+#[cfg(target_arch = "x86_64")]
 #[cold]
 #[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn each(numbers: &mut [f32; 16], f: impl Fn(f32) -> f32) {
-    *numbers = numbers.map(f);
+    for number in numbers {
+        *number = f(*number);
+    }
 }
 
 macro_rules! wide_angle {
