@@ -520,6 +520,8 @@ if not _typing.TYPE_CHECKING:
             return found
         if name.startswith("_foreach_"):
             return getattr(_importlib.import_module("pyburn.ops.foreach"), name)
+        if name == "_addmm_activation":
+            return getattr(_importlib.import_module("pyburn.ops.linalg"), name)
         if name in ("_int_mm", "_weight_int8pack_mm"):
             return getattr(_importlib.import_module("pyburn.ops.int8"), name)
         raise AttributeError(f"module 'pyburn' has no attribute '{name}'")

@@ -103,6 +103,6 @@ unsafe fn finish(d: &Dots, row: usize, column: usize, sum: f32) {
         if d.finish.add {
             sum += *out;
         }
-        *out = sum;
+        *out = if d.finish.relu && sum < 0.0 { 0.0 } else { sum };
     }
 }

@@ -24,11 +24,13 @@ pub struct Finish {
     /// Whether they are added to what stands in the result.
     pub add: bool,
     pub start: Option<Start>,
+    /// Whether what is below zero then becomes zero.
+    pub relu: bool,
 }
 
 impl Finish {
     /// The result is the product alone.
-    pub const PLAIN: Self = Self { scale: 1.0, add: false, start: None };
+    pub const PLAIN: Self = Self { scale: 1.0, add: false, start: None, relu: false };
 }
 
 /// One tile: `out[i][j] = sum over p of a[i * a_row + p * a_step] * b[p * b_step + j]`, finished.
@@ -181,6 +183,12 @@ unsafe fn finish_whole<S: Simd, const H: usize, const N: usize>(t: &Tile, mut su
                 sums[I][W] = S::add(sums[I][W], S::load(t.out.add(I * t.out_row + W * S::LANES)));
             });
         }
+        if t.finish.relu {
+            let zero = S::splat(0.0);
+            each!(H, N, {
+                sums[I][W] = S::max(zero, sums[I][W]);
+            });
+        }
         each!(H, N, {
             S::store(t.out.add(I * t.out_row + W * S::LANES), sums[I][W]);
         });
@@ -202,7 +210,7 @@ unsafe fn finish_row(t: &Tile, row: usize, line: &[f32; 32]) {
             if t.finish.add {
                 sum += *out;
             }
-            *out = sum;
+            *out = if t.finish.relu && sum < 0.0 { 0.0 } else { sum };
         }
     }
 }

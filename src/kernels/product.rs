@@ -432,7 +432,8 @@ impl<'a> Run<'a> {
     /// What becomes of the sums of one of the blocks of the depth.
     fn finish(&self, block: usize, blocks: usize) -> Finish {
         let (finish, last) = (self.product.finish, block + 1 >= blocks);
-        Finish { add: finish.add || block > 0, start: finish.start.filter(|_| last), ..finish }
+        let start = finish.start.filter(|_| last);
+        Finish { add: finish.add || block > 0, start, relu: finish.relu && last, ..finish }
     }
 
     /// Where a result is written.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::complex::conj;
 use super::{elementwise, movement, reduce};
-use crate::autograd::{Record, grads};
+use crate::autograd::{Record, grads, needs_grad};
 use crate::check;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
@@ -105,12 +105,13 @@ fn checked_work(shape: &[usize], depth: usize) -> usize {
     shape.iter().fold(depth, |work, &size| work.saturating_mul(size))
 }
 
-/// `raw_product` in float32, with `start` added as results are written. The factors are float32 or narrower.
+/// `raw_product` in float32, with `start` added and what is below zero cut off as results are written. The factors are
+/// float32 or narrower.
 fn single_product(
     op: &str,
     [a, b]: [&Tensor; 2],
     shape: &[usize],
-    start: Option<&Tensor>,
+    (start, relu): (Option<&Tensor>, bool),
     work: usize,
 ) -> Result<Tensor> {
     let (out, _) = Tensor::uninit_with_pointer(shape, DType::F32)?;
@@ -124,7 +125,7 @@ fn single_product(
     let (batch, matrix) = shape.split_at(shape.len() - 2);
     let shared = product::shared(batch.iter().product(), [matrix[0], matrix[1], a.size(a.rank() - 1)]);
     let (to, x, y) = (Elements::of(&out)?, Elements::of(a)?, Elements::of(b)?);
-    let call = move || gemm::singles([&to, &x, &y], Finish::PLAIN, start.as_ref());
+    let call = move || gemm::singles([&to, &x, &y], Finish { relu, ..Finish::PLAIN }, start.as_ref());
     if shared {
         guard::spread(op, work, call)?
     } else {
@@ -149,7 +150,7 @@ fn int8_product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return mismatch(op, &left, &right);
     }
     let shape = [left[0], right[1]];
-    single_product(op, [a, b], &shape, None, checked_work(&shape, left[1]))
+    single_product(op, [a, b], &shape, (None, false), checked_work(&shape, left[1]))
 }
 
 /// `a @ b` over the last two dimensions plus `start` (which broadcasts), on the values alone.
@@ -172,7 +173,7 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
         let wide = wide(dtype);
         let work = checked_work(&shape, left_matrix[1]);
         if wide == DType::F32 {
-            return as_type(&single_product(op, [&a, &b], &shape, start, work)?, dtype);
+            return as_type(&single_product(op, [&a, &b], &shape, (start, false), work)?, dtype);
         }
         let out = Tensor::zeroed(&shape, wide)?;
         if let Some(start) = start {
@@ -403,6 +404,20 @@ fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> 
     Ok(out)
 }
 
+/// `relu(x @ weight.T + bias)` of matrices, as one pass where nothing is recorded; `bias` broadcasts.
+fn linear_relu(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
+    let ready = [x, weight, bias].iter().all(|part| part.device().is_cpu() && part.dtype() == DType::F32);
+    let fits = x.rank() == 2 && weight.rank() == 2 && bias.rank() == 1 && x.size(1) == weight.size(1);
+    let bias_fits = bias.numel() == 1 || bias.numel() == weight.size(0);
+    if !ready || !fits || !bias_fits || needs_grad(&[x, weight, bias]) {
+        return super::unary::relu(&linear(x, weight, Some(bias))?);
+    }
+    let turned = weight.alias(weight.geometry().transpose(0, 1));
+    let shape = [x.size(0), weight.size(0)];
+    let work = checked_work(&shape, x.size(1));
+    single_product("linear", [&x.detached(), &turned], &shape, (Some(bias), true), work)
+}
+
 #[pymethods]
 impl PyTensor {
     /// The matrix product, with torch's rules for vectors and leading dimensions.
@@ -453,6 +468,12 @@ fn py_linear(input: Tensor, weight: Tensor, bias: Option<Tensor>) -> Result<Tens
     linear(&input, &weight, bias.as_ref())
 }
 
+/// `linear` of matrices with a bias, and zero where that is below zero.
+#[pyfunction(name = "_linear_relu")]
+fn py_linear_relu(input: Tensor, weight: Tensor, bias: Tensor) -> Result<Tensor> {
+    linear_relu(&input, &weight, &bias)
+}
+
 /// The product of a matrix of floats or int8 and one of int8, in float32.
 #[pyfunction(name = "int8_product")]
 fn py_int8_product(input: Tensor, mat2: Tensor) -> Result<Tensor> {
@@ -461,5 +482,6 @@ fn py_int8_product(input: Tensor, mat2: Tensor) -> Result<Tensor> {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(py_linear, module)?)?;
+    module.add_function(wrap_pyfunction!(py_linear_relu, module)?)?;
     module.add_function(wrap_pyfunction!(py_int8_product, module)?)
 }

@@ -154,6 +154,33 @@ def test_linear_of_sizes(rows, columns, depth):
     check_op(lambda lib, x, w, b: lib.nn.functional.linear(x, w, b), *arrays, dtypes=["float32"], rtol=1e-4, atol=2e-4)
 
 
+@pytest.mark.parametrize("gelu", [False, True])
+@pytest.mark.parametrize(("rows", "columns", "depth"), [*SIZES, (3, 4, 0), (0, 4, 3)])
+def test_product_with_activation(rows, columns, depth, gelu):
+    random = np.random.default_rng(columns)
+    arrays = [random.standard_normal(shape) for shape in ((columns,), (rows, depth), (depth, columns))]
+    arrays[1][rows // 2 :, depth // 2 :] = np.nan
+    close = {"dtypes": ["float32"], "rtol": 1e-4, "atol": 2e-4}
+    check_op(lambda lib, c, a, b: lib._addmm_activation(c, a, b, use_gelu=gelu), *arrays, grad=False, **close)
+    turned = [arrays[0], arrays[1], np.ascontiguousarray(arrays[2].T)]
+    check_op(lambda lib, c, a, b: lib._addmm_activation(c, a, b.t(), use_gelu=gelu), *turned, grad=False, **close)
+
+
+def test_product_with_activation_as_composed():
+    def composed(lib, c, a, b):
+        if lib is torch:
+            return lib.relu(lib.addmm(c, a, b))
+        return lib._addmm_activation(c, a, b)
+
+    check_op(composed, C[0], A, B, gradgrad=True)
+    check_op(composed, C, A, B)
+    check_op(composed, C[0], A, B, dtypes=["bfloat16", "float64"], grad=False)
+    check_op(lambda lib, *x: lib._addmm_activation(*x, beta=0.5, alpha=-2.0), C[0], A, B, grad=False)
+    out = pyburn.empty(3, 5)
+    assert pyburn._addmm_activation(*(pyburn.tensor(x, dtype=pyburn.float32) for x in (C[0], A, B)), out=out) is out
+    check_error(lambda lib, *x: lib._addmm_activation(*x), C[0], A, A)
+
+
 def test_special_numbers_stay_in_their_places():
     a, b = np.ones((20, 40), dtype="float32"), np.ones((40, 37), dtype="float32")
     a[3, 4], a[7, 8], b[9, 36], b[10, 0] = np.nan, np.inf, -np.inf, -0.0

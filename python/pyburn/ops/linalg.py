@@ -499,3 +499,30 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         tensor([[2., 2., 2.]])
     """
     return _core.linear(input, weight, bias)
+
+
+def _addmm_activation(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    use_gelu: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`relu`, or `gelu`, of `beta * input + alpha * (mat1 @ mat2)`; a relu is applied as the product is written.
+
+    Differs from torch:
+        It has a gradient.
+
+    Example:
+        >>> import pyburn
+        >>> pyburn._addmm_activation(pyburn.tensor([1.0, -4.0]), pyburn.ones(1, 2), pyburn.ones(2, 2))
+        tensor([[3., 0.]])
+    """
+    plain = (input.dim(), mat1.dim(), mat2.dim()) == (1, 2, 2) and (beta, alpha, use_gelu) == (1, 1, False)
+    if plain and mat1.shape[1] == mat2.shape[0] and input.shape[0] in (1, mat2.shape[1]):
+        return write_out(out, _core._linear_relu(mat1, mat2.t(), input), input)
+    total = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return write_out(out, total._gelu(False) if use_gelu else total.relu(), input)
