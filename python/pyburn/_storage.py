@@ -61,6 +61,11 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
+        # Who asks for an element's address may write there: nothing is kept beside such memory.
+        self._tensor.data_ptr()
+        return self._tensor._storage_ptr()
+
+    def _place(self) -> int:
         return self._tensor._storage_ptr()
 
     def nbytes(self) -> int:
@@ -145,10 +150,10 @@ class UntypedStorage:
         return object.__sizeof__(self) + self.nbytes()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and type(other) is type(self) and self.data_ptr() == other.data_ptr()
+        return isinstance(other, UntypedStorage) and type(other) is type(self) and self._place() == other._place()
 
     def __hash__(self) -> int:
-        return hash(self.data_ptr())
+        return hash(self._place())
 
     def __repr__(self) -> str:
         return f"[{_core._library()}.{type(self).__name__}(device={self.device}) of size {self.size()}]"

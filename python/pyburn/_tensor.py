@@ -358,7 +358,8 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
         (True, False)
     """
     same = self.shape == tensor.shape and self.stride() == tensor.stride()
-    return same and self.data_ptr() == tensor.data_ptr()
+    here = self._storage_ptr() == tensor._storage_ptr() and self.storage_offset() == tensor.storage_offset()
+    return same and here
 
 
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:

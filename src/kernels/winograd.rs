@@ -6,14 +6,16 @@
 //! by side in vectors.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::conv::Problem;
 use super::conv_tile::{self, Start, Walk};
-use super::convolve::{Shared, TASK, with_scratch};
+use super::convolve::{Shared, TASK, split, with_scratch};
 use super::depthwise::Reach;
 use super::iterate::spread_over;
 use super::simd::Simd;
 use super::widest::{self, Work};
+use crate::tensor::kept::{Found, Keeper, Values};
 
 /// Channels and filters below which turning costs more than it saves.
 const MANY: usize = 48;
@@ -23,6 +25,18 @@ const TILES: usize = 128;
 
 /// Windows above which 16 numbers for each of them are too much to go through.
 const WINDOWS: usize = 1 << 17;
+
+/// The same of windows that are kept turned; more of them come too slowly from memory.
+const KEPT_TILES: usize = 48;
+const KEPT_WINDOWS: usize = 1 << 16;
+
+/// Rows of kept windows that lie near each other, those of a tile, and sources of each that do: a line of memory.
+const SIDE: usize = 8;
+const LINE: usize = 16;
+
+/// Lanes up to which threads share the windows instead of the tiles, and rows of one task then.
+const TOGETHER: usize = 112;
+const ROWS: usize = 128;
 
 /// Tiles that a task has at most, and floats of its scratch memory.
 const LANES: usize = 208;
@@ -37,14 +51,31 @@ struct Pass<'a> {
     padding: [usize; 2],
     x: &'a [f32],
     bias: Option<&'a [f32]>,
-    /// The turned windows: 16 matrices `[rows, sources]`.
-    windows: &'a [f32],
+    windows: Turned<'a>,
 }
 
 impl Pass<'_> {
     /// Rows of tiles of one sample, and tiles in a row.
     fn tiles(&self) -> [usize; 2] {
         self.output.map(|size| size.div_ceil(2))
+    }
+}
+
+/// The turned windows: 16 matrices `[rows, sources]`, or, kept, `[rows / SIDE, sources / LINE, SIDE, LINE]`, which are
+/// gone through from end to end.
+#[derive(Clone, Copy)]
+struct Turned<'a> {
+    values: &'a [f32],
+    kept: bool,
+}
+
+impl Turned<'_> {
+    const NONE: Self = Self { values: &[], kept: false };
+
+    /// Where a row of a matrix begins.
+    fn row(self, matrix: usize, row: usize, sources: usize) -> *const f32 {
+        let within = if self.kept { row / SIDE * SIDE * sources + row % SIDE * LINE } else { row * sources };
+        self.values.as_ptr().wrapping_add(matrix * (self.values.len() / 16) + within)
     }
 }
 
@@ -143,37 +174,126 @@ struct Tiles<'a> {
 impl Work for Tiles<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd>(self) {
-        let (pass, [down, across]) = (self.pass, self.pass.tiles());
-        let lanes = (self.lines.len() * across).next_multiple_of(16);
+        let (pass, lines) = (self.pass, self.lines);
+        let lanes = (lines.len() * pass.tiles()[1]).next_multiple_of(16);
         let (turned, sums) = self.memory.split_at_mut(16 * pass.sources * lanes);
-        let (image, plane) = (pass.input[0] * pass.input[1], pass.output[0] * pass.output[1]);
+        let (turned, sums) = (Shared::of(turned), Shared::of(sums));
+        let whole = Step { pass, lines, lanes, turned, sums, out: self.out };
         // SAFETY: the caller's; both parts of the memory have a place for each lane of all channels or rows.
         unsafe {
-            for source in 0..pass.sources {
+            whole.turn::<S>(0..pass.sources);
+            for matrix in 0..16 {
+                whole.multiply::<S>(matrix, 0..pass.rows);
+            }
+            whole.turn_back::<S>(0..pass.rows);
+        }
+    }
+}
+
+/// Some rows of tiles on their way.
+struct Step<'a> {
+    pass: &'a Pass<'a>,
+    lines: Range<usize>,
+    lanes: usize,
+    /// 16 matrices each, a row of lanes for each source and for each row of results.
+    turned: Shared,
+    sums: Shared,
+    out: Shared,
+}
+
+impl Step<'_> {
+    /// # Safety
+    /// The processor has the instructions of `S`, the memory is there, and no other task has these sources.
+    #[inline(always)]
+    unsafe fn turn<S: Simd>(&self, sources: Range<usize>) {
+        let (pass, lanes, [down, across]) = (self.pass, self.lanes, self.pass.tiles());
+        let (image, rest) = (pass.input[0] * pass.input[1], self.lines.len() * across);
+        for source in sources {
+            // SAFETY: the caller's.
+            unsafe {
                 for (index, line) in self.lines.clone().enumerate() {
                     let x = &pass.x[(line / down * pass.sources + source) * image..][..image];
-                    let to = turned.as_mut_ptr().add(source * lanes + index * across);
+                    let to = self.turned.at(source * lanes + index * across);
                     turn_line::<S>(pass, x, line % down, to, pass.sources * lanes);
                 }
-                let rest = self.lines.len() * across;
                 for matrix in 0..16 {
-                    turned[(matrix * pass.sources + source) * lanes..][rest..lanes].fill(0.0);
+                    self.turned.slice((matrix * pass.sources + source) * lanes + rest, lanes - rest).fill(0.0);
                 }
             }
-            let pairs: Vec<[u32; 2]> =
-                (0..pass.sources).map(|source| [source as u32, (source * lanes) as u32]).collect();
-            for matrix in 0..16 {
-                let windows = &pass.windows[matrix * pass.rows * pass.sources..];
-                let turned = turned.as_ptr().add(matrix * pass.sources * lanes);
-                let sums = sums.as_mut_ptr().add(matrix * pass.rows * lanes);
-                multiply::<S>(pass, &pairs, windows, turned, sums, lanes);
+        }
+    }
+
+    /// One of the 16 products: `sums[r][l]` is the sum of `windows[r][c] * turned[c][l]`.
+    ///
+    /// # Safety
+    /// As `turn`, for these rows; a first row is a multiple of `SIDE`.
+    #[inline(always)]
+    unsafe fn multiply<S: Simd>(&self, matrix: usize, rows: Range<usize>) {
+        let (pass, lanes) = (self.pass, self.lanes);
+        let listed = if pass.windows.kept { LINE } else { pass.sources };
+        let pairs: Vec<[u32; 2]> = (0..listed).map(|source| [source as u32, (source * lanes) as u32]).collect();
+        let (segments, a_step, b_step) = (pass.sources / listed, SIDE * LINE, LINE * lanes);
+        let walk = Walk { segments, a_step, b_step, pairs: &pairs };
+        let turned = self.turned.at(matrix * pass.sources * lanes);
+        let mut row = rows.start;
+        while row < rows.end {
+            let height = conv_tile::height::<S>(rows.end - row);
+            let a: [*const f32; 8] =
+                std::array::from_fn(|r| pass.windows.row(matrix, row + r.min(height - 1), pass.sources));
+            let mut lane = 0;
+            while lane < lanes {
+                let breadth = match (lanes - lane) / S::LANES {
+                    4 => 2,
+                    vectors => vectors.min(3),
+                };
+                // SAFETY: the caller's; lanes are whole vectors.
+                unsafe {
+                    let to = (self.sums.at((matrix * pass.rows + row) * lanes + lane), lanes);
+                    conv_tile::compute::<S>((height, breadth), walk, &a, turned.add(lane), None, Start::Zero, to);
+                }
+                lane += breadth * S::LANES;
             }
-            for row in 0..pass.rows {
-                for (index, line) in self.lines.clone().enumerate() {
-                    let from = sums.as_ptr().add(row * lanes + index * across);
+            row += height;
+        }
+    }
+
+    /// # Safety
+    /// As `turn`, for these rows.
+    #[inline(always)]
+    unsafe fn turn_back<S: Simd>(&self, rows: Range<usize>) {
+        let (pass, [down, across]) = (self.pass, self.pass.tiles());
+        let plane = pass.output[0] * pass.output[1];
+        for row in rows {
+            for (index, line) in self.lines.clone().enumerate() {
+                // SAFETY: the caller's.
+                unsafe {
+                    let from = self.sums.at(row * self.lanes + index * across);
                     let to = self.out.at((line / down * pass.rows + row) * plane);
-                    turn_back::<S>(pass, from, pass.rows * lanes, row, line % down, to);
+                    turn_back::<S>(pass, from, pass.rows * self.lanes, row, line % down, to);
                 }
+            }
+        }
+    }
+}
+
+/// One of the three parts of a step.
+enum Part {
+    Turn(Range<usize>),
+    Multiply(usize, Range<usize>),
+    TurnBack(Range<usize>),
+}
+
+struct Share<'a>(&'a Step<'a>, Part);
+
+impl Work for Share<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        // SAFETY: the caller's.
+        unsafe {
+            match self.1 {
+                Part::Turn(sources) => self.0.turn::<S>(sources),
+                Part::Multiply(matrix, rows) => self.0.multiply::<S>(matrix, rows),
+                Part::TurnBack(rows) => self.0.turn_back::<S>(rows),
             }
         }
     }
@@ -209,39 +329,6 @@ unsafe fn turn_line<S: Simd>(pass: &Pass<'_>, x: &[f32], line: usize, to: *mut f
                 }
             }
         }
-    }
-}
-
-/// One of the 16 products: `sums[r][l]` is the sum of `windows[r][c] * turned[c][l]`.
-///
-/// # Safety
-/// The processor has the instructions of `S`, and the matrices are there.
-#[inline(always)]
-unsafe fn multiply<S: Simd>(
-    pass: &Pass<'_>,
-    pairs: &[[u32; 2]],
-    windows: &[f32],
-    turned: *const f32,
-    sums: *mut f32,
-    lanes: usize,
-) {
-    let walk = Walk { segments: 1, a_step: 0, b_step: 0, pairs };
-    let mut row = 0;
-    while row < pass.rows {
-        let height = conv_tile::height::<S>(pass.rows - row);
-        let a: [*const f32; 8] =
-            std::array::from_fn(|r| windows.as_ptr().wrapping_add((row + r.min(height - 1)) * pass.sources));
-        let mut lane = 0;
-        while lane < lanes {
-            let breadth = ((lanes - lane) / S::LANES).min(3);
-            // SAFETY: the caller's; lanes are whole vectors.
-            unsafe {
-                let to = (sums.add(row * lanes + lane), lanes);
-                conv_tile::compute::<S>((height, breadth), walk, &a, turned.add(lane), None, Start::Zero, to);
-            }
-            lane += breadth * S::LANES;
-        }
-        row += height;
     }
 }
 
@@ -286,13 +373,13 @@ fn is_finite(x: &[f32]) -> bool {
     x.chunks(1 << 12).all(|part| sum(part) < 0x7F80_0000)
 }
 
-/// Whether the convolution is one for these kernels: `batch` samples.
-fn suits(p: &Problem, batch: usize) -> bool {
+/// Whether the convolution is one for these kernels: `batch` samples, at least `tiles` and at most so many windows.
+fn suits(p: &Problem, batch: usize, tiles: usize, windows: usize) -> bool {
     let kind = p.groups == 1 && p.kernel == [1, 3, 3] && p.stride == [1; 3] && p.dilation == [1; 3];
     let flat = p.input[0] == 1 && p.padding[0] == 0 && p.padding[1] <= 2 && p.padding[2] <= 2;
     let sized = [1, 2].into_iter().all(|dim| p.output[dim] + 2 == p.input[dim] + 2 * p.padding[dim]);
-    let tiles = batch * p.output[1].div_ceil(2) * p.output[2].div_ceil(2);
-    let large = p.channels.min(p.filters) >= MANY && p.channels * p.filters <= WINDOWS && tiles >= TILES;
+    let found = batch * p.output[1].div_ceil(2) * p.output[2].div_ceil(2);
+    let large = p.channels.min(p.filters) >= MANY && p.channels * p.filters <= windows && found >= tiles;
     kind && flat && sized && large && widest::has_parts()
 }
 
@@ -304,33 +391,103 @@ fn shared_out(lines: usize, across: usize, most: usize) -> usize {
     (1..=lines).take_while(|&each| each == 1 || lanes(each) <= most).min_by_key(time).unwrap_or(1)
 }
 
-/// Computes `out`; the windows of row `r` begin at `r * row`, and those of its sources are `step` apart.
-fn run(pass: Pass<'_>, weight: &[f32], [row, step]: [usize; 2], turned: bool, batch: usize, out: &mut [f32]) {
-    let (sources, rows) = (pass.sources, pass.rows);
-    let matrix = rows * sources;
-    let mut windows = vec![0.0; 16 * matrix];
-    let to = Shared::of(&mut windows);
-    spread_over(rows, (TASK / (64 * sources)).max(1), &|index| {
-        let from = &weight[index * row..];
-        widest::run(Windows { from, step, turned, sources, to: to.at(index * sources), matrix });
-    });
-    let pass = Pass { windows: &windows, ..pass };
+/// Where windows stand: those of row `r` begin at `r * row`, those of its sources are `step` apart, and each may be read
+/// from its end.
+#[derive(Clone, Copy)]
+struct Weight<'a> {
+    from: &'a [f32],
+    row: usize,
+    step: usize,
+    turned: bool,
+}
+
+impl Weight<'_> {
+    /// All windows turned, 16 matrices.
+    fn turn(self, rows: usize, sources: usize) -> Vec<f32> {
+        let matrix = rows * sources;
+        let mut windows = vec![0.0; 16 * matrix];
+        let to = Shared::of(&mut windows);
+        spread_over(rows, (TASK / (64 * sources)).max(1), &|index| {
+            let (from, step, turned) = (&self.from[index * self.row..], self.step, self.turned);
+            widest::run(Windows { from, step, turned, sources, to: to.at(index * sources), matrix });
+        });
+        windows
+    }
+
+    /// The same in the order of kept ones.
+    fn turn_to_keep(self, rows: usize, sources: usize) -> Vec<f32> {
+        let matrix = rows.next_multiple_of(SIDE) * sources;
+        let mut windows = vec![0.0; 16 * matrix];
+        let to = Shared::of(&mut windows);
+        spread_over(rows.div_ceil(SIDE), 1, &|side| {
+            let block = SIDE * sources;
+            with_scratch(16 * sources, |memory| {
+                for index in side * SIDE..((side + 1) * SIDE).min(rows) {
+                    let (from, step, turned) = (&self.from[index * self.row..], self.step, self.turned);
+                    let own = memory.as_mut_ptr();
+                    widest::run(Windows { from, step, turned, sources, to: own, matrix: sources });
+                    for (number, line) in memory.chunks_exact(sources).enumerate() {
+                        // SAFETY: each task has a block of its own in each matrix.
+                        let to = unsafe { to.slice(number * matrix + side * block, block) };
+                        let places = to.chunks_exact_mut(LINE).skip(index % SIDE).step_by(SIDE);
+                        places.zip(line.chunks_exact(LINE)).for_each(|(place, line)| place.copy_from_slice(line));
+                    }
+                }
+            });
+        });
+        windows
+    }
+}
+
+/// Computes `out`.
+fn run(pass: &Pass<'_>, batch: usize, out: &mut [f32]) {
+    let (sources, rows, out) = (pass.sources, pass.rows, Shared::of(out));
     let [down, across] = pass.tiles();
     let (lines, most) = (batch * down, LANES.min(ROOM / (16 * (sources + rows))).max(16));
+    let lanes = (lines * across).next_multiple_of(16);
+    if lanes <= TOGETHER.min(most) {
+        return with_scratch(16 * (sources + rows) * lanes, |memory| {
+            let (turned, sums) = memory.split_at_mut(16 * sources * lanes);
+            let (turned, sums) = (Shared::of(turned), Shared::of(sums));
+            run_together(&Step { pass, lines: 0..lines, lanes, turned, sums, out });
+        });
+    }
     let each = shared_out(lines, across, most);
     let tasks = lines.div_ceil(each);
     let room = 16 * (sources + rows) * (each * across).next_multiple_of(16);
-    let (pass, out) = (&pass, Shared::of(out));
     spread_over(tasks, 1, &|task| {
         let lines = (task * each).min(lines)..((task + 1) * each).min(lines);
         with_scratch(room, |memory| widest::run(Tiles { pass, lines, memory, out }));
     });
 }
 
-/// `out` from `x`, `weight` and a summand for each filter; false where another kernel is faster or more exact.
-pub fn forward(p: &Problem, x: &[f32], weight: &[f32], bias: Option<&[f32]>, out: &mut [f32]) -> bool {
+/// Few tiles: threads share what is large, the windows.
+fn run_together(step: &Step<'_>) {
+    let (sources, rows) = (split(step.pass.sources, 32), split(step.pass.rows, 32));
+    spread_over(sources.len(), 1, &|task| widest::run(Share(step, Part::Turn(sources[task].clone()))));
+    let parts = split(step.pass.rows, ROWS);
+    spread_over(16 * parts.len(), 1, &|task| {
+        let (matrix, part) = (task / parts.len(), task % parts.len());
+        widest::run(Share(step, Part::Multiply(matrix, parts[part].clone())));
+    });
+    spread_over(rows.len(), 1, &|task| widest::run(Share(step, Part::TurnBack(rows[task].clone()))));
+}
+
+/// `out` from `x`, `weight` and a summand for each filter; false where another kernel is faster or more exact. Where there
+/// is a `keeper` the weight stays as it is, and its turned windows are kept for the next call.
+pub fn forward(
+    p: &Problem,
+    x: &[f32],
+    weight: &[f32],
+    bias: Option<&[f32]>,
+    keeper: Option<&Keeper>,
+    out: &mut [f32],
+) -> bool {
     let batch = out.len() / (p.filters * p.output[1] * p.output[2]).max(1);
-    if !suits(p, batch) || !is_finite(x) || !is_finite(weight) {
+    let always = suits(p, batch, TILES, WINDOWS);
+    let keeper = keeper.filter(|_| p.channels.is_multiple_of(LINE));
+    let worth = keeper.is_some() && suits(p, batch, KEPT_TILES, KEPT_WINDOWS);
+    if !(always || worth) || !is_finite(x) {
         return false;
     }
     let pass = Pass {
@@ -341,18 +498,48 @@ pub fn forward(p: &Problem, x: &[f32], weight: &[f32], bias: Option<&[f32]>, out
         padding: [p.padding[1], p.padding[2]],
         x,
         bias,
-        windows: &[],
+        windows: Turned::NONE,
     };
-    run(pass, weight, [9 * p.channels, 9], false, batch, out);
+    let windows = Weight { from: weight, row: 9 * p.channels, step: 9, turned: false };
+    if let Some(kept) = keeper.and_then(|keeper| kept_windows(keeper, windows, [p.filters, p.channels], always)) {
+        run(&Pass { windows: Turned { values: kept.get(), kept: true }, ..pass }, batch, out);
+        return true;
+    }
+    if !always || !is_finite(weight) {
+        return false;
+    }
+    let values = windows.turn(pass.rows, pass.sources);
+    run(&Pass { windows: Turned { values: &values, kept: false }, ..pass }, batch, out);
     true
+}
+
+/// The windows that were kept, or are from now on: at once where only kept ones are worth while, so that one call gives
+/// what the next one gives; otherwise the second time that they are seen.
+fn kept_windows(
+    keeper: &Keeper,
+    windows: Weight<'_>,
+    [rows, sources]: [usize; 2],
+    patient: bool,
+) -> Option<Arc<Values>> {
+    let found = keeper.find();
+    if let Found::Values(values) = found {
+        return Some(values);
+    }
+    let wait = patient && matches!(found, Found::New);
+    if wait || !keeper.has_room(16 * rows.next_multiple_of(SIDE) * sources) || !is_finite(windows.from) {
+        return None;
+    }
+    Some(keeper.keep(windows.turn_to_keep(rows, sources)))
 }
 
 /// The gradient of the input, written to `x`, from that of the output.
 pub fn input_gradient(p: &Problem, grad: &[f32], weight: &[f32], x: &mut [f32]) -> bool {
     let batch = x.len() / (p.channels * p.input[1] * p.input[2]).max(1);
-    if !suits(p, batch) || !is_finite(grad) || !is_finite(weight) {
+    if !suits(p, batch, TILES, WINDOWS) || !is_finite(grad) || !is_finite(weight) {
         return false;
     }
+    let weight = Weight { from: weight, row: 9, step: 9 * p.channels, turned: true };
+    let values = weight.turn(p.channels, p.filters);
     let pass = Pass {
         sources: p.filters,
         rows: p.channels,
@@ -361,8 +548,8 @@ pub fn input_gradient(p: &Problem, grad: &[f32], weight: &[f32], x: &mut [f32]) 
         padding: [2 - p.padding[1], 2 - p.padding[2]],
         x: grad,
         bias: None,
-        windows: &[],
+        windows: Turned { values: &values, kept: false },
     };
-    run(pass, weight, [9, 9 * p.channels], true, batch, x);
+    run(&pass, batch, x);
     true
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::convert::laid_out;
 use super::{creation, elementwise, movement, reduce};
-use crate::autograd::{Grads, Record, grads};
+use crate::autograd::{Grads, Record, grad_enabled, grads};
 use crate::check;
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
@@ -16,6 +16,7 @@ use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
 use crate::kernels::{conv_weight, convolve, depthwise, winograd};
 use crate::tensor::geometry::{Dims, Geometry};
+use crate::tensor::kept::Keeper;
 use crate::tensor::{Tensor, prim};
 
 /// How the window moves; one number for each of the 1 to 3 spatial dimensions.
@@ -109,14 +110,22 @@ enum Kernel {
     Weight,
 }
 
-/// Runs a CPU kernel in the working type: `a` is the input (or the output's gradient), `b` the other factor; `bias` is of
-/// the working type.
+/// What a convolution has beside its two factors.
+#[derive(Default)]
+struct Beside {
+    /// Of the working type.
+    bias: Option<Tensor>,
+    /// The place for what is made of a weight that stays as it is.
+    keeper: Option<Keeper>,
+}
+
+/// Runs a CPU kernel in the working type: `a` is the input (or the output's gradient), `b` the other factor.
 fn on_cpu(
     op: &str,
     kernel: Kernel,
     problem: Problem,
     [a, b]: [&Tensor; 2],
-    bias: Option<&Tensor>,
+    beside: Beside,
     shape: &[usize],
 ) -> Result<Tensor> {
     let (device, a, b) = (a.device(), &a.detached().moved(Device::Cpu)?, &b.detached().moved(Device::Cpu)?);
@@ -126,14 +135,15 @@ fn on_cpu(
     let ready =
         |x: &Tensor| if x.dtype() == wide { Elements::contiguous(x) } else { Elements::of(&x.converted(wide)?) };
     let (a, b, to) = (ready(a)?, ready(b)?, Elements::of(&out)?);
-    let bias = bias.map(Elements::contiguous).transpose()?;
+    let bias = beside.bias.as_ref().map(Elements::contiguous).transpose()?;
     let work = out.numel().saturating_mul(16);
     guard::heavy(op, work, move || {
         // SAFETY: all are contiguous and of the type matched on, and `out` is new.
         unsafe {
             if wide == DType::F32 {
                 let bias = bias.as_ref().map(|bias| bias.slice::<f32>());
-                in_tiles(kernel, &problem, a.slice(), b.slice(), bias, to.slice_mut());
+                let keeper = beside.keeper.as_ref();
+                in_tiles(kernel, &problem, [a.slice(), b.slice()], bias, keeper, to.slice_mut());
             } else {
                 compute::<f64>(kernel, &problem, a.slice(), b.slice(), to.slice_mut());
             }
@@ -149,11 +159,18 @@ fn is_ours(x: &Tensor) -> bool {
 }
 
 /// float32, whose kernels leave sizes beyond 32 bits to the general ones.
-fn in_tiles(kernel: Kernel, problem: &Problem, a: &[f32], b: &[f32], bias: Option<&[f32]>, out: &mut [f32]) {
+fn in_tiles(
+    kernel: Kernel,
+    problem: &Problem,
+    [a, b]: [&[f32]; 2],
+    bias: Option<&[f32]>,
+    keeper: Option<&Keeper>,
+    out: &mut [f32],
+) {
     let done = match kernel {
         Kernel::Forward => {
             depthwise::forward(problem, a, b, bias, out)
-                || winograd::forward(problem, a, b, bias, out)
+                || winograd::forward(problem, a, b, bias, keeper, out)
                 || convolve::forward(problem, a, b, bias, out)
         }
         Kernel::Input => {
@@ -214,12 +231,31 @@ fn engine<const N: usize>(
     if flat { movement::squeeze(&out, &[2]) } else { Ok(out) }
 }
 
+/// The place beside a weight that is used as it is and gets no gradient here.
+fn keeper(x: &Tensor, weight: &Tensor) -> Option<Keeper> {
+    let lasting = x.dtype() == DType::F32 && weight.is_contiguous() && !(grad_enabled() && weight.requires_grad());
+    let core = weight.core();
+    let shape = &core.geometry.shape;
+    core.storage.keeper([core.geometry.offset, shape[0], shape[1]]).filter(|_| lasting)
+}
+
 /// `x` (N, C, ...) with `weight` (O, C / groups, ...), and a summand for each filter.
 pub fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Options) -> Result<Tensor> {
+    convolve_keeping(x, weight, bias, options, None)
+}
+
+/// As `convolve`, with a place for what is made of the weight.
+fn convolve_keeping(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    options: &Options,
+    keeper: Option<Keeper>,
+) -> Result<Tensor> {
     if let Some(bias) = bias
         && !(x.device().is_cpu() && x.dtype() == DType::F32 && x.numel() > 0 && weight.numel() > 0)
     {
-        return with_bias(&convolve(x, weight, None, options)?, bias);
+        return with_bias(&convolve_keeping(x, weight, None, options, keeper)?, bias);
     }
     let (shape, sizes) = (x.shape(), weight.shape());
     let Some(spatial) = options.forward_sizes(&shape[2..], &sizes[2..]) else {
@@ -231,8 +267,8 @@ pub fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, options: &Op
         creation::zeros(&target, x.dtype(), x.device())?
     } else if is_ours(x) {
         let problem = options.problem(&sizes, &shape[2..], &target[2..]);
-        let bias = bias.map(Tensor::detached);
-        on_cpu("conv", Kernel::Forward, problem, [x, weight], bias.as_ref(), &target)?
+        let beside = Beside { bias: bias.map(Tensor::detached), keeper };
+        on_cpu("conv", Kernel::Forward, problem, [x, weight], beside, &target)?
     } else {
         let o = options.clone();
         engine("conv", options, [x, weight], move |[x, w]| match o.spatial() {
@@ -267,7 +303,7 @@ pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial:
         creation::zeros(&target, grad.dtype(), grad.device())?
     } else if is_ours(grad) {
         let problem = options.problem(&sizes, spatial, &shape[2..]);
-        on_cpu("conv_transpose", Kernel::Input, problem, [grad, weight], None, &target)?
+        on_cpu("conv_transpose", Kernel::Input, problem, [grad, weight], Beside::default(), &target)?
     } else {
         let reach = options.reach(&shape[2..], &sizes[2..]);
         let extra: Dims = (0..spatial.len())
@@ -327,7 +363,7 @@ pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[u
         creation::zeros(&target, x.dtype(), x.device())?
     } else if is_ours(x) {
         let problem = options.problem(&target, &x.shape()[2..], &grad.shape()[2..]);
-        on_cpu("conv_weight", Kernel::Weight, problem, [x, grad], None, &target)?
+        on_cpu("conv_weight", Kernel::Weight, problem, [x, grad], Beside::default(), &target)?
     } else {
         let o = options.clone();
         let grad = &filled_up(x, grad, options, kernel)?;
@@ -470,7 +506,7 @@ impl Call<'_> {
                 _ => return too_small(self.op, &shape, &sizes, o),
             }
         } else {
-            convolve(&x, self.weight, self.bias, o)?
+            convolve_keeping(&x, self.weight, self.bias, o, keeper(&x, self.weight))?
         };
         if unbatched { movement::squeeze(&out, &[0]) } else { Ok(out) }
     }

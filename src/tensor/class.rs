@@ -272,6 +272,7 @@ impl PyTensor {
         if core.storage.place().is_meta() {
             return 0;
         }
+        core.storage.open();
         core.storage.address() + core.geometry.offset * core.dtype.size()
     }
 

@@ -144,6 +144,7 @@ fn export<'py>(py: Python<'py>, x: &Tensor, versioned: bool, copied: bool) -> Py
     let Data::Cpu(buffer) = core.storage.data() else {
         return Err(PyBufferError::new_err("__dlpack__: only CPU memory can be exported"));
     };
+    buffer.open();
     let mut shape: Vec<i64> = core.geometry.shape.iter().map(|&size| size as i64).collect();
     let mut strides: Vec<i64> = core.geometry.strides.iter().map(|&stride| stride as i64).collect();
     let pointer = buffer.pointer().wrapping_add(core.geometry.offset * core.dtype.size());

@@ -7,6 +7,7 @@ pub mod dlpack;
 pub mod geometry;
 pub mod identity;
 pub mod indexing;
+pub mod kept;
 pub mod numpy;
 pub mod overrides;
 pub mod prim;

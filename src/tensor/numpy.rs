@@ -260,6 +260,7 @@ impl PyTensor {
         if wants(ffi::PyBUF_F_CONTIGUOUS) && core.geometry.rank() > 1 {
             return refuse("tensors are exported in row-major order".to_string());
         }
+        buffer.open();
         let size = core.dtype.size() as ffi::Py_ssize_t;
         let pointer = buffer.pointer().wrapping_add(core.geometry.offset * core.dtype.size());
         let export = Box::new(Export {

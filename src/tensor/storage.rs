@@ -10,6 +10,7 @@ use burn_dispatch::DispatchTensor;
 use burn_std::{AccessError, AccessPolicy, AllocationController, AllocationProperty, Bytes};
 use parking_lot::Mutex;
 
+use super::kept::{Common, Keeper, Key};
 use crate::device::Device;
 use crate::error::{self, Result};
 use crate::kernels::{allocator, memory};
@@ -42,8 +43,8 @@ pub struct Buffer {
     length: usize,
     /// Whether it belongs to a numpy array, a DLPack capsule or several processes.
     foreign: bool,
-    /// Where the contents went, once `share_memory_` has moved them; one slot for all clones of a buffer.
-    moved: OnceLock<Arc<OnceLock<Buffer>>>,
+    /// One for all clones of a buffer, made when there is something to say in it.
+    common: OnceLock<Arc<Common>>,
 }
 
 /// Who allocated the memory.
@@ -79,7 +80,7 @@ impl Clone for Buffer {
             pointer: self.pointer,
             length: self.length,
             foreign: self.foreign,
-            moved: OnceLock::from(self.moved.get_or_init(Arc::default).clone()),
+            common: OnceLock::from(self.common().clone()),
         }
     }
 }
@@ -115,7 +116,7 @@ impl Buffer {
                 Arc::get_mut(&mut bytes).map_or(std::ptr::null_mut(), |unique| unique.as_mut_ptr())
             }
         };
-        Self { length: bytes.len(), origin: Origin::Burn(bytes), pointer, foreign: false, moved: OnceLock::new() }
+        Self { length: bytes.len(), origin: Origin::Burn(bytes), pointer, foreign: false, common: OnceLock::new() }
     }
 
     /// Memory for a result that is about to be written whole.
@@ -138,7 +139,7 @@ impl Buffer {
             (Memory::Small(memory), pointer)
         };
         let origin = Origin::Own { memory, lent: OnceLock::new() };
-        Ok(Self { origin, pointer, length, foreign: false, moved: OnceLock::new() })
+        Ok(Self { origin, pointer, length, foreign: false, common: OnceLock::new() })
     }
 
     pub fn zeroed(length: usize) -> Result<Self> {
@@ -150,7 +151,7 @@ impl Buffer {
         let controller = Foreign { pointer, length, _owner: Box::new(memory) };
         // SAFETY: `Zeroed` has `length` initialized bytes, and lives as long as the controller.
         let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
-        Ok(Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: false, moved: OnceLock::new() })
+        Ok(Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: false, common: OnceLock::new() })
     }
 
     /// Memory owned by somebody else (a numpy array, a DLPack capsule); `owner` is dropped with the last alias.
@@ -161,18 +162,27 @@ impl Buffer {
         let controller = Foreign { pointer, length, _owner: owner };
         // SAFETY: the caller vouches for `length` initialized bytes.
         let bytes = unsafe { Bytes::from_controller(Box::new(controller), length) };
-        Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: true, moved: OnceLock::new() }
+        Self { origin: Origin::Burn(Arc::new(bytes)), pointer, length, foreign: true, common: OnceLock::new() }
+    }
+
+    fn common(&self) -> &Arc<Common> {
+        self.common.get_or_init(Arc::default)
+    }
+
+    /// From now on somebody may write to this memory without telling.
+    pub fn open(&self) {
+        self.common().open();
     }
 
     /// What stands for this buffer since it was moved.
     fn target(&self) -> Option<&Buffer> {
-        self.moved.get()?.get()
+        self.common.get()?.target.get()
     }
 
     /// Lets `target`, which has the same contents, stand for this buffer and all its clones. The old memory is kept, since
     /// kernels of other threads may still read it.
     fn move_to(&self, target: Buffer) -> Result<()> {
-        if self.moved.get_or_init(Arc::default).set(target).is_err() {
+        if self.common().target.set(target).is_err() {
             return error::runtime("share_memory_: another thread moves the same memory");
         }
         Ok(())
@@ -387,8 +397,29 @@ impl Storage {
         self.0.version.load(Ordering::Acquire)
     }
 
+    /// Counts a write, which is over.
     pub fn bump(&self) {
         self.0.version.fetch_add(1, Ordering::AcqRel);
+        if let Data::Cpu(buffer) = &self.0.data
+            && let Some(common) = buffer.common.get()
+        {
+            common.written();
+        }
+    }
+
+    /// From now on somebody may write to this memory without telling.
+    pub fn open(&self) {
+        if let Data::Cpu(buffer) = &self.0.data {
+            buffer.open();
+        }
+    }
+
+    /// The place beside this memory for what a kernel makes of it; None where writes to it may go unseen.
+    pub fn keeper(&self, key: Key) -> Option<Keeper> {
+        match &self.0.data {
+            Data::Cpu(buffer) if !buffer.foreign && buffer.target().is_none() => Keeper::new(buffer.common(), key),
+            _ => None,
+        }
     }
 
     /// An address that is equal exactly for storages over the same memory.

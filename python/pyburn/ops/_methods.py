@@ -223,7 +223,7 @@ def overlap(one: Tensor, other: Tensor) -> bool:
 
 
 def _span(tensor: Tensor) -> tuple[int, int]:
-    start = tensor.data_ptr()
+    start = tensor._storage_ptr() + tensor.storage_offset() * tensor.dtype.itemsize
     length = 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
     return start, start + length * tensor.dtype.itemsize
 
