@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from pyburn._core import Tensor
 from pyburn.nn.module import Module
 from pyburn.nn.parameter import Parameter
+from pyburn.ops._arguments import publish
 
 T = TypeVar("T", bound=Module)
 
@@ -100,3 +101,6 @@ def remove_weight_norm(module: T, name: str = "weight") -> T:
             del module._forward_pre_hooks[number]
             return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
+
+
+publish(globals(), ("norm_except_dim",))

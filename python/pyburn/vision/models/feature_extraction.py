@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyburn import nn
-from pyburn.fx import Tracer
-from pyburn.vision.models._blocks import MLP, Conv2dNormActivation, Permute, SqueezeExcitation, StochasticDepth
 
 __all__ = ["create_feature_extractor", "get_graph_node_names"]
 
-_WHOLE = (MLP, Conv2dNormActivation, Permute, SqueezeExcitation, StochasticDepth)
 Nodes = Mapping[str, str] | Sequence[str]
 
 
@@ -54,40 +51,6 @@ def create_feature_extractor(
     return FeatureExtractor(model, _named(model, train), _named(model, evaluate))
 
 
-class _Paths(Tracer):
-    """A tracer that knows in which layer each node was made, and how often that name was used before."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inside, self.names = "", list[str]()
-        self.used: dict[str, int] = {}
-
-    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        """Whether nothing inside is of interest: as in torchvision, also blocks that several architectures share."""
-        return isinstance(m, _WHOLE) or super().is_leaf_module(m, module_qualified_name)
-
-    def call_module(self, m: nn.Module, forward: Any, args: Any, kwargs: Any) -> Any:
-        """What the layer gives; a node if it is a leaf."""
-        before = self.inside
-        self.inside = self.path_of_module(m)
-        try:
-            if not self.is_leaf_module(m, self.inside):
-                return forward(*args, **kwargs)
-            return self.create_proxy("call_module", self.inside, args, kwargs)
-        finally:
-            self.inside = before
-
-    def create_proxy(self, kind: str, *args: Any, **kwargs: Any) -> Any:
-        """A proxy whose node has a name here."""
-        proxy: Any = super().create_proxy(kind, *args, **kwargs)
-        own = re.sub(r"_\d+$", "", str(proxy.node))
-        name = self.inside if kind == "call_module" else f"{self.inside}.{own}" if self.inside else own
-        name = re.sub(r"_\d+$", "", name)
-        count = self.used[name] = self.used.get(name, -1) + 1
-        self.names.append(f"{name}_{count}" if count else name)
-        return proxy
-
-
 def get_graph_node_names(model: nn.Module) -> tuple[list[str], list[str]]:
     """The names of all layers and functions that a model computes, in their order: while training and in evaluation.
 
@@ -102,11 +65,14 @@ def get_graph_node_names(model: nn.Module) -> tuple[list[str], list[str]]:
         >>> get_graph_node_names(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))[1]
         ['input', '0', '1']
     """
+    # Tracing lets arguments take calls over, which makes every call of the program slower: not before it is wanted.
+    from pyburn.vision.models._tracing import Paths
+
     found = []
     training = model.training
     try:
         for mode in (True, False):
-            tracer = _Paths()
+            tracer = Paths()
             tracer.trace(model.train(mode))
             found.append(tracer.names)
     finally:
