@@ -1,8 +1,8 @@
-"""What the Learner costs over a loop that is written by hand: the same model, data and numbers, in turns.
+"""What the Learner costs over a loop that is written by hand: both train the same model on the same data, in turns.
 
-`python benchmarks/learner.py [--rounds 15] [--repeats 5] [--cpu]`: part of `make bench`. The bar is 3 %. One run of a
-few seconds says as much about where the weights happen to lie in memory as about the Learner: each row is the middle of
-several runs with new models.
+`python benchmarks/learner.py [--rounds 15] [--repeats 5] [--cpu]`: part of `make bench`. The bar is 3 %. Two loops by
+hand that have a model each differ by as much, since it matters where the weights happen to lie in memory: so both share
+one, and each row is the middle of several runs with new models.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def loaders(side: int) -> tuple[DataLoader, DataLoader]:
     return made[0], made[1]
 
 
-def by_hand(model: nn.Module, data: tuple[Any, Any], folder: str | bool) -> Callable[[], None]:
+def by_hand(model: nn.Module, optimizer: Any, data: tuple[Any, Any], folder: str | bool) -> Callable[[], None]:
     """One epoch as people write it: the mean loss and the accuracy of both halves, a stop where the loss is no number.
 
     With a folder it also writes a line for each batch, and a checkpoint that a crash cannot spoil.
     """
     lines = open(f"{folder}/by_hand.jsonl", "a") if folder else None  # noqa: SIM115
-    loss_of, optimizer = nn.CrossEntropyLoss(), pyburn.optim.AdamW(model.parameters(), lr=1e-3)
+    loss_of = nn.CrossEntropyLoss()
 
     def epoch() -> None:
         for training, loader in ((True, data[0]), (False, data[1])):
@@ -84,8 +84,9 @@ def compared(side: int, folder: Any, rounds: int, clock: Callable[[], float]) ->
 
     Both take turns within one run of the Learner, so that what else the machine does hurts both alike.
     """
-    data = loaders(side)
-    epoch = by_hand(network(side), data, folder)
+    data, model = loaders(side), network(side)
+    optimizer = pyburn.optim.AdamW(model.parameters(), lr=1e-3)
+    epoch = by_hand(model, optimizer, data, folder)
     times: list[tuple[float, float]] = []
 
     def in_turns(learner: train.Learner) -> None:
@@ -99,8 +100,6 @@ def compared(side: int, folder: Any, rounds: int, clock: Callable[[], float]) ->
             learner.validate()
             times.append((middle - began, clock() - middle))
 
-    model = network(side)
-    optimizer = pyburn.optim.AdamW(model.parameters(), lr=1e-3)
     settings: dict[str, Any] = {"metrics": ["accuracy"], "folder": folder, "renderer": None, "strategy": in_turns}
     train.Learner(model, nn.CrossEntropyLoss(), optimizer, **settings).fit(*data, epochs=rounds + 3)
     return times[2:]
