@@ -285,7 +285,8 @@ class Learner:
             for data in self._unseen():
                 self.batches_done += 1
                 self.train_batch(data)
-                self._stop_if_asked()
+                if self.interrupts.asked:
+                    self._stop_if_asked()
             if self.batches_done == 0:
                 raise ValueError(
                     "Learner: the training data gave no batch; is the dataset empty, or smaller than a batch under "
@@ -306,7 +307,7 @@ class Learner:
         if self.next_randomness is not None:
             randomness.restore(self.next_randomness, self.train_data)
             self.next_randomness = None
-        yield from iterator
+        return iterator
 
     def train_batch(self, data: Any) -> None:
         """Nothing; one batch has been used: forward, backward, and a step where enough batches have added up."""
