@@ -301,7 +301,7 @@ class Learner:
     def _unseen(self) -> Iterator[Any]:
         """The batches of this epoch that a run before the checkpoint has not seen."""
         skip, self.skip = self.skip, 0
-        iterator = iter(self.train_data)
+        iterator: Iterator[Any] = iter(self.train_data)
         for _ in range(skip):
             next(iterator, None)
         if self.next_randomness is not None:
