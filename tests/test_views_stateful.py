@@ -242,7 +242,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         pair = self.target(data)
         if pair.theirs._is_view():
             return  # torch may refuse only after it has changed the shape
-        if any(pair is leaf for leaf in self.leaves):
+        if any(pair.theirs is leaf.theirs for leaf in self.leaves):
             return  # torch's graph remembers the shape that a leaf had when it was first used
         if name == "unsqueeze_" and len(pair.shape) == 8:
             return
@@ -260,7 +260,11 @@ class ViewsAndWrites(RuleBasedStateMachine):
         pair.call(lambda _, x: x.requires_grad_(flag))
         if not flag:
             self.hush_views(pair)
-        if pair.theirs.is_leaf and pair.theirs.requires_grad and not any(pair is leaf for leaf in self.leaves):
+        if (
+            pair.theirs.is_leaf
+            and pair.theirs.requires_grad
+            and not any(pair.theirs is leaf.theirs for leaf in self.leaves)
+        ):
             self.leaves.append(pair)
         self.agree()
 
