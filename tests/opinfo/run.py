@@ -61,13 +61,14 @@ def updated(known: dict[str, Gap], outcomes: list[Outcome], grow: bool) -> dict[
     """The list of gaps after these outcomes; it grows only when asked to."""
     for outcome in outcomes:
         old = known.pop(outcome.name, Gap())
-        failed, errors = set(outcome.failed), set(outcome.errors_failed)
+        failed, errors = set(outcome.failed) - old.rounded, set(outcome.errors_failed)
         if not grow:
             failed, errors = old.failed & ({*failed} | (old.failed - {*outcome.ran})), old.errors & errors
-        if failed or errors or outcome.samples == 0:
+        if failed or errors or old.rounded or outcome.samples == 0:
             texts = [*outcome.failed.values(), *outcome.errors_failed.values(), "torch does not run it on the CPU"]
             of = outcome.samples if grow else old.of
-            known[outcome.name] = Gap(failed, errors, of, old.why or " ".join(texts[0].split())[:100])
+            why = old.why or " ".join(texts[0].split())[:100]
+            known[outcome.name] = Gap(failed, errors, old.rounded, of, why)
     return known
 
 

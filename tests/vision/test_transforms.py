@@ -122,14 +122,14 @@ def pixels(value):
     return value.as_subclass(torch.Tensor)
 
 
-def compare(found, expected, apart=EXACT):
+def compare(found, expected, apart=EXACT, others=0.0):
     found, expected = pixels(found), pixels(expected)
     assert found.dtype == expected.dtype and found.shape == expected.shape, (found.shape, expected.shape)
     if expected.dtype.is_floating_point:
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     elif expected.numel():
         far = (found.long() - expected.long()).abs()
-        assert far.max() <= apart
+        assert (far > apart).double().mean() <= others
         assert (far > 0).double().mean() < 0.02, "few pixels may be rounded the other way"
 
 
@@ -327,7 +327,8 @@ def test_chosen_by_themselves(text):
     for seed in range(25):
         plain = image(3, 22, 27, seed=seed)
         found, expected = both(text, from_torch(plain), plain.clone(), seed)
-        compare(found, expected, AUTO[text])
+        # Which of two pixels is the nearest hangs on the last digit of torch's product: MKL's processors differ.
+        compare(found, expected, AUTO[text], others=0.015)
         picture = PIL.Image.fromarray(plain.permute(1, 2, 0).numpy())
         found, expected = both(text, picture.copy(), picture.copy(), seed)
         compare(found, expected, AUTO[text] if "AugMix" in text else EXACT)
