@@ -5,6 +5,7 @@ pub mod attention;
 pub mod attention_back;
 pub mod binary;
 pub mod box_muller;
+mod caches;
 pub mod cast;
 pub mod complex;
 pub mod conv;

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 #[cfg(target_arch = "x86_64")]
 use std::sync::OnceLock;
 
+use super::caches::streamed_above;
 use super::pointwise::{Strided, each_row};
 
 /// A function of `N` numbers without branches, so that its loop vectorises.
@@ -432,15 +433,11 @@ unsafe fn row<const N: usize, L: Lanes<N>>(
     }
 }
 
-/// Elements of a result from which on it is written past the caches: a plain store first reads the line that it
-/// overwrites, and of a result larger than the second cache nothing is left there for whoever reads it next.
-const LARGE: usize = 3 << 18;
-
 /// Elements of a row from which on the ends, which are written in part, do not matter.
 const LONG: usize = 512;
 
 fn is_large(numel: usize) -> bool {
-    numel >= LARGE
+    numel >= streamed_above() / size_of::<f32>()
 }
 
 /// Whether rows of `T` are computed by AVX-512.

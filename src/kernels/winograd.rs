@@ -8,6 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::caches::near;
 use super::conv::Problem;
 use super::conv_tile::{self, Start, Walk};
 use super::convolve::{Shared, TASK, split, with_scratch};
@@ -26,7 +27,7 @@ const TILES: usize = 128;
 /// Windows above which 16 numbers for each of them are too much to go through.
 const WINDOWS: usize = 1 << 17;
 
-/// The same of windows that are kept turned; more of them come too slowly from memory.
+/// The same of windows that are kept turned; more of them come too slowly from memory, unless all stay in a near cache.
 const KEPT_TILES: usize = 48;
 const KEPT_WINDOWS: usize = 1 << 16;
 
@@ -486,7 +487,9 @@ pub fn forward(
     let batch = out.len() / (p.filters * p.output[1] * p.output[2]).max(1);
     let always = suits(p, batch, TILES, WINDOWS);
     let keeper = keeper.filter(|_| p.channels.is_multiple_of(LINE));
-    let worth = keeper.is_some() && suits(p, batch, KEPT_TILES, KEPT_WINDOWS);
+    let near = near() / (16 * size_of::<f32>());
+    let kept = suits(p, batch, KEPT_TILES, KEPT_WINDOWS) || suits(p, batch, TILES, near);
+    let worth = keeper.is_some() && kept;
     if !(always || worth) || !is_finite(x) {
         return false;
     }
