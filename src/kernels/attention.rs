@@ -191,6 +191,7 @@ impl Block {
                     columns: columns.len(),
                     finish: self.finish,
                     ahead: Ahead::of(out),
+                    paired: false,
                 };
                 // SAFETY: the caller's.
                 unsafe { self.isa.run(&tile, rows.len()) };

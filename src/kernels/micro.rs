@@ -1,5 +1,10 @@
 //! The innermost tiles of matrix products and the packing of their panels (benchmarks/bars.py: products).
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m512, __m512bh, _mm512_dpbf16_ps};
+#[cfg(target_arch = "x86_64")]
+use std::mem::transmute;
+
 use super::dots::{Dots, dots};
 use super::narrow::{Brain, Half, Kind, Source};
 #[cfg(target_arch = "x86_64")]
@@ -50,6 +55,41 @@ pub struct Tile {
     pub columns: usize,
     pub finish: Finish,
     pub ahead: Ahead,
+    /// Whether elements of both sides are two of bfloat16.
+    pub paired: bool,
+}
+
+/// How the elements of both sides are multiplied.
+trait Multiply<S: Simd> {
+    /// `a * b + c`.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn add_product(a: S::V, b: S::V, c: S::V) -> S::V;
+}
+
+/// As float32.
+struct Single;
+
+impl<S: Simd> Multiply<S> for Single {
+    #[inline(always)]
+    unsafe fn add_product(a: S::V, b: S::V, c: S::V) -> S::V {
+        // SAFETY: the caller's.
+        unsafe { S::fma(a, b, c) }
+    }
+}
+
+/// As two of bfloat16: both products are added.
+#[cfg(target_arch = "x86_64")]
+struct Paired;
+
+#[cfg(target_arch = "x86_64")]
+impl Multiply<Avx512> for Paired {
+    #[inline(always)]
+    unsafe fn add_product(a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: the caller's; vectors of the same bits.
+        unsafe { _mm512_dpbf16_ps(c, transmute::<__m512, __m512bh>(a), transmute::<__m512, __m512bh>(b)) }
+    }
 }
 
 /// What is needed soon, and fetched meanwhile: results of the next tile, with the strides of this one, and `count` elements
@@ -101,7 +141,7 @@ const AHEAD: usize = 64;
 /// # Safety
 /// As `Isa::run`, and the processor has the instructions.
 #[inline(always)]
-unsafe fn tile<S: Simd, const H: usize, const N: usize>(t: &Tile) {
+unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize>(t: &Tile) {
     // SAFETY: the caller vouches for the memory of the tile and the instructions.
     unsafe {
         let mut sums: Sums<S> = [[S::splat(0.0); 2]; 14];
@@ -137,7 +177,7 @@ unsafe fn tile<S: Simd, const H: usize, const N: usize>(t: &Tile) {
                         3 => a9,
                         _ => a12,
                     };
-                    sums[I][W] = S::fma(S::splat(*row.add(I % 3 * t.a_row)), lanes[W], sums[I][W]);
+                    sums[I][W] = M::add_product(S::splat(*row.add(I % 3 * t.a_row)), lanes[W], sums[I][W]);
                 });
                 (a0, a3, a6) = (a0.wrapping_add(t.a_step), a3.wrapping_add(t.a_step), a6.wrapping_add(t.a_step));
                 (a9, a12) = (a9.wrapping_add(t.a_step), a12.wrapping_add(t.a_step));
@@ -272,6 +312,31 @@ unsafe fn pack<S: Simd, T: Source>(panel: Panel, from: *const T, across: usize, 
     }
 }
 
+/// Fills a panel with pairs of bfloat16: `from[lane * across + p * along]` and the element `along / 2` behind it.
+///
+/// # Safety
+/// As `pack`; where pairs lie side by side (`along` is 2), lanes begin at multiples of four bytes.
+#[inline(always)]
+unsafe fn pack_pairs<S: Simd>(panel: Panel, from: *const u16, across: usize, along: usize) {
+    let Panel { to, width, lanes, depth } = panel;
+    // SAFETY: the caller's; a pair has the bits of a float32, which nothing but moves them touches.
+    unsafe {
+        if along == 2 {
+            return pack::<S, f32>(panel, from.cast(), across / 2, 1);
+        }
+        for p in 0..depth {
+            let (first, second, to) = (from.add(p * along), from.add(p * along + along / 2), to.add(p * width));
+            let pair = |at: usize| u32::from(*first.add(at)) | (u32::from(*second.add(at)) << 16);
+            if across == 1 {
+                (0..lanes).for_each(|lane| *to.add(lane).cast() = pair(lane)); // apart, for a loop of vectors
+            } else {
+                (0..lanes).for_each(|lane| *to.add(lane).cast() = pair(lane * across));
+            }
+            std::slice::from_raw_parts_mut(to.add(lanes), width - lanes).fill(0.0);
+        }
+    }
+}
+
 /// The tiles and the packing of one vector width.
 pub struct Isa {
     pub lanes: usize,
@@ -282,6 +347,7 @@ pub struct Isa {
     /// As `pack`, of float32 and of narrower elements.
     pub pack: unsafe fn(Panel, *const f32, usize, usize),
     narrow: [unsafe fn(Panel, *const u8, usize, usize); 3],
+    pairs: unsafe fn(Panel, *const u16, usize, usize),
     /// As `dots`, by kinds of elements and by rows less one.
     dots: [[unsafe fn(&Dots); 4]; 4],
 }
@@ -304,6 +370,7 @@ impl Isa {
                 Kind::Brain => (self.narrow[0])(panel, from, across, along),
                 Kind::Half => (self.narrow[1])(panel, from, across, along),
                 Kind::Byte => (self.narrow[2])(panel, from, across, along),
+                Kind::Pairs => (self.pairs)(panel, from.cast(), across, along),
             }
         }
     }
@@ -332,23 +399,37 @@ impl Isa {
         &NARROW
     }
 
+    /// Whether the processor multiplies pairs of bfloat16.
+    pub fn has_pairs() -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return vector::width() >= 512 && is_x86_feature_detected!("avx512bf16");
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
     /// Computes one tile of `rows` rows.
     ///
     /// # Safety
     /// The memory of the tile exists and its result overlaps nothing that is read; `rows` and columns are not zero and fit.
+    /// Tiles are `paired` only where `has_pairs`.
     pub unsafe fn run(&self, tile: &Tile, rows: usize) {
         let wide = usize::from(tile.columns > self.lanes);
+        #[cfg(target_arch = "x86_64")]
+        if tile.paired {
+            // SAFETY: the caller's, who has asked `has_pairs`.
+            return unsafe { PAIRED[wide][rows - 1](tile) };
+        }
         // SAFETY: the caller's; `current` gives what the processor has.
         unsafe { self.tiles[wide][rows - 1](tile) }
     }
 }
 
 macro_rules! isa {
-    ($isa:ident, $simd:ty, $tile:ident, $pack:ident, $narrow:ident, $dots:ident, [$($height:literal)*] $(, $features:literal)?) => {
+    ($isa:ident, $simd:ty, $tile:ident, $pack:ident, $narrow:ident, $pairs:ident, $dots:ident, [$($height:literal)*] $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         unsafe fn $tile<const H: usize, const W: usize>(t: &Tile) {
             // SAFETY: the caller's.
-            unsafe { tile::<$simd, H, W>(t) }
+            unsafe { tile::<$simd, Single, H, W>(t) }
         }
 
         $(#[target_feature(enable = $features)])?
@@ -364,6 +445,12 @@ macro_rules! isa {
         }
 
         $(#[target_feature(enable = $features)])?
+        unsafe fn $pairs(panel: Panel, from: *const u16, across: usize, along: usize) {
+            // SAFETY: the caller's.
+            unsafe { pack_pairs::<$simd>(panel, from, across, along) }
+        }
+
+        $(#[target_feature(enable = $features)])?
         unsafe fn $dots<T: Source, const M: usize>(d: &Dots) {
             // SAFETY: the caller's.
             unsafe { dots::<$simd, T, M>(d) }
@@ -375,6 +462,7 @@ macro_rules! isa {
             tiles: [&[$($tile::<$height, 1>),*], &[$($tile::<$height, 2>),*]],
             pack: $pack,
             narrow: [$narrow::<Brain>, $narrow::<Half>, $narrow::<i8>],
+            pairs: $pairs,
             dots: [
                 [$dots::<f32, 1>, $dots::<f32, 2>, $dots::<f32, 3>, $dots::<f32, 4>],
                 [$dots::<Brain, 1>, $dots::<Brain, 2>, $dots::<Brain, 3>, $dots::<Brain, 4>],
@@ -386,7 +474,23 @@ macro_rules! isa {
 }
 
 #[cfg(target_arch = "x86_64")]
-isa!(WIDE, Avx512, tile_512, pack_512, narrow_512, dots_512, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
+isa!(WIDE, Avx512, tile_512, pack_512, narrow_512, pairs_512, dots_512, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
 #[cfg(target_arch = "x86_64")]
-isa!(MIDDLE, Avx2, tile_256, pack_256, narrow_256, dots_256, [1 2 3 4 5 6], "avx2,fma");
-isa!(NARROW, Plain, tile_128, pack_128, narrow_128, dots_128, [1 2 3 4 5 6 7 8]);
+isa!(MIDDLE, Avx2, tile_256, pack_256, narrow_256, pairs_256, dots_256, [1 2 3 4 5 6], "avx2,fma");
+isa!(NARROW, Plain, tile_128, pack_128, narrow_128, pairs_128, dots_128, [1 2 3 4 5 6 7 8]);
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! paired {
+    ($($height:literal)*) => { [&[$(tile_pairs::<$height, 1>),*], &[$(tile_pairs::<$height, 2>),*]] };
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn tile_pairs<const H: usize, const W: usize>(t: &Tile) {
+    // SAFETY: the caller's.
+    unsafe { tile::<Avx512, Paired, H, W>(t) }
+}
+
+/// As `Isa::tiles` of the widest vectors, of pairs.
+#[cfg(target_arch = "x86_64")]
+static PAIRED: [&[unsafe fn(&Tile)]; 2] = paired!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);

@@ -10,6 +10,8 @@ pub enum Kind {
     Brain,
     Half,
     Byte,
+    /// Two of `Brain`, neighbours along the depth, that are multiplied at once: depths count pairs, steps the elements.
+    Pairs,
 }
 
 impl Kind {
@@ -17,7 +19,7 @@ impl Kind {
     pub fn size(self) -> usize {
         match self {
             Self::Single => 4,
-            Self::Brain | Self::Half => 2,
+            Self::Brain | Self::Half | Self::Pairs => 2,
             Self::Byte => 1,
         }
     }

@@ -56,6 +56,13 @@ impl Matrix {
         self.byte(lane, depth).cast()
     }
 
+    /// The same elements two by two along the depth, where they are bfloat16 and can be read so.
+    fn paired(&self) -> Option<Self> {
+        let lined = self.across.is_multiple_of(2) && (self.from as usize).is_multiple_of(4);
+        let pairs = self.kind == Kind::Brain && (self.along != 1 || lined);
+        pairs.then_some(Self { kind: Kind::Pairs, along: 2 * self.along, ..*self })
+    }
+
     /// Whether tiles can read it where it lies.
     fn single(&self) -> bool {
         self.kind == Kind::Single
@@ -274,6 +281,7 @@ unsafe fn multiply(product: &Product, soon: Option<Soon>, parallel: bool) {
         // SAFETY: the caller's.
         return unsafe { by_dots(&few, parallel) };
     }
+    let product = paired(&product).unwrap_or(product);
     let run = Run::new(&product, soon, parallel);
     // SAFETY: the caller's.
     unsafe {
@@ -283,6 +291,13 @@ unsafe fn multiply(product: &Product, soon: Option<Soon>, parallel: bool) {
             run.all();
         }
     }
+}
+
+/// The same product of pairs, where both sides are bfloat16 and the processor multiplies such.
+fn paired(product: &Product) -> Option<Product> {
+    let deep = product.depth >= SHALLOW && product.depth.is_multiple_of(2);
+    let (a, b) = (product.a.paired()?, product.b.paired()?);
+    (deep && Isa::has_pairs()).then_some(Product { depth: product.depth / 2, a, b, ..*product })
 }
 
 /// A product of a few rows, whose columns lie along the depth.
@@ -463,6 +478,7 @@ impl<'a> Run<'a> {
             columns: lanes.len(),
             finish: Finish { start, ..finish },
             ahead: Ahead::of(at),
+            paired: self.product.a.kind == Kind::Pairs,
         }
     }
 

@@ -63,6 +63,9 @@ def test_batches_with_strides_and_broadcasts(dtype: str) -> None:
     found = [x @ y, x[::2, 1::3, ::2] @ y[::2, ::2, 1:], x @ y[0], x.transpose(0, 1)[:, :, :5] @ y[1, :5]]
     a, b = a.double(), b.double()
     exact = [a @ b, a[::2, 1::3, ::2] @ b[::2, ::2, 1:], a @ b[0], a.transpose(0, 1)[:, :, :5] @ b[1, :5]]
+    # Pairs that begin between two of them, and rows of an even and of an odd number of elements.
+    found += [x[:, :, 1:] @ y[:, 1:], x[:, :, 1:] @ y[:, 1:].mT.contiguous().mT, x[:, 1:, 1:].contiguous() @ y[:, 1:]]
+    exact += [a[:, :, 1:] @ b[:, 1:], a[:, :, 1:] @ b[:, 1:], a[:, 1:, 1:] @ b[:, 1:]]
     for one, other in zip(found, exact, strict=True):
         assert_rounded_once(one, other, torch.full_like(other, 40), dtype)
 
