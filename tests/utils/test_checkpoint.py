@@ -231,3 +231,22 @@ def test_a_policy_is_a_wish():
     assert pyburn.allclose(x.grad, expected)
     with pytest.raises(TypeError, match="must be either a function or a list"):
         create_selective_checkpoint_contexts(3)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [pyburn.bfloat16, pyburn.float16])
+def test_a_part_is_computed_again_in_its_precision(use_reentrant, dtype):
+    """The backward pass runs outside of the block in which the part ran first."""
+    weight, gradients = pyburn.full((4, 4), 0.3, requires_grad=True), []
+
+    def product(value):
+        return value @ weight
+
+    for part in (product, lambda value: checkpoint(product, value, use_reentrant=use_reentrant)):
+        x = pyburn.ones(2, 4, requires_grad=True)
+        with pyburn.autocast("cpu", dtype=dtype):
+            made = part(x)
+        made.float().sum().backward()
+        assert made.dtype == dtype
+        gradients.append(x.grad)
+    assert pyburn.equal(*gradients)

@@ -6,11 +6,12 @@ program without one pays nothing.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from pyburn._core import Tensor
 from pyburn._overriding import copied, plain
 from pyburn.nn import functional
 from pyburn.ops._arguments import written
+from pyburn.utils.checkpoint import SURROUNDINGS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -210,6 +212,23 @@ class autocast:
                 return func(*args, **kwargs)
 
         return wrapper  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def _again(settings: list[tuple[str, _core.dtype, bool]]) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for kind, dtype, enabled in settings:
+            stack.enter_context(autocast(kind, dtype, enabled))
+        yield
+
+
+def _present() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """What makes blocks that compute in what is computed in now."""
+    settings = [(kind, _state.dtype[kind], _state.enabled[kind]) for kind in _DEVICES]
+    return lambda: _again(settings)
+
+
+SURROUNDINGS.append(_present)
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:

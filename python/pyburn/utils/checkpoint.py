@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from pyburn import ops
@@ -44,6 +44,10 @@ __all__ = [
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
+
+
+# Each gives a function that makes blocks which bring back a setting of the present: layers above this one add theirs.
+SURROUNDINGS: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 class CheckpointError(RuntimeError):
@@ -133,6 +137,7 @@ class _Part:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.state = ops.get_rng_state() if preserve_rng_state else None
         self.first, self.again = contexts
+        self.surroundings = [present() for present in SURROUNDINGS]
 
     def run(self) -> Any:
         """What the call gives, the first time."""
@@ -141,7 +146,12 @@ class _Part:
 
     def repeat(self, args: Any, kwargs: Any) -> Any:
         """What the call gives when made again with the same values, recorded."""
-        with enable_grad(), _random_state(self.state), self.again:
+        with ExitStack() as stack:
+            for block in self.surroundings:  # backward runs outside of the blocks that forward ran in
+                stack.enter_context(block())
+            stack.enter_context(enable_grad())
+            stack.enter_context(_random_state(self.state))
+            stack.enter_context(self.again)
             return self.function(*args, **kwargs)
 
 
