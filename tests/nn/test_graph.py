@@ -246,3 +246,36 @@ def test_files(tmp_path):
         graph.save(tmp_path / "block.pdf")
     with pytest.raises(ValueError, match="depth is 0"):
         pyburn.plot(Block(4, 4), (1, 4, 8, 8), depth=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (nn.Sequential(nn.Flatten(), nn.Linear(784, 10)), (1, 784)),
+        (nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 26 * 26, 10)), (1, 1, 28, 28)),
+        (nn.Sequential(nn.BatchNorm2d(3), nn.Conv2d(3, 2, 3)), (1, 3, 32, 32)),
+        (nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), nn.Linear(24, 2)), (1, 8)),
+        (nn.Conv3d(2, 2, 3), (1, 2, 32, 32, 32)),
+        (nn.GELU(), (1, 8)),
+    ],
+)
+def test_an_input_is_found(model, shape):
+    assert pyburn.plot(model).edges[0].shape == shape
+
+
+def test_an_input_that_is_not_found():
+    with pytest.raises(
+        ValueError, match=r"none was found that Bilinear takes; give .* plot\(model, \(1, 3, 224, 224\)\)"
+    ):
+        pyburn.plot(nn.Bilinear(2, 3, 4))
+    lazy = nn.LazyLinear(3)
+    with pytest.raises(ValueError, match="none was found that LazyLinear takes"):
+        pyburn.plot(lazy)
+    assert lazy.has_uninitialized_params()
+    assert len(pyburn.plot(nn.Bilinear(2, 3, 4), [(1, 2), (1, 3)]).edges) == 3
+
+
+def test_one_layer_is_a_box():
+    graph = pyburn.plot(nn.LSTM(4, 5))
+    assert [node.kind for node in graph.nodes].count("LSTM") == 1
+    assert len(graph.edges) == 4  # the input, and three outputs

@@ -96,3 +96,43 @@ def test_a_layer_may_be_named_so():
 
 def test_lazy_layers_have_no_weights_yet():
     assert pyburn.summary(nn.LazyLinear(3)).parameters == 0
+
+
+class ByName(nn.Module):
+    """Layers that are called with names, one that is not called at all."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.up = nn.LSTM(6, 4, batch_first=True), nn.ConvTranspose1d(4, 2, 3)
+        self.attention, self.cell, self.spare = nn.MultiheadAttention(6, 2), nn.GRUCell(6, 3), nn.Linear(5, 5)
+
+    def forward(self, x, scale=1.0):
+        made, _ = self.lstm(input=x)
+        self.attention(query=x, key=x, value=x)
+        return self.up(input=made.transpose(1, 2)) * scale, self.cell(input=x[:, 0])
+
+
+def test_layers_that_are_called_by_name():
+    table = pyburn.summary(ByName(), (2, 5, 6))
+    macs = {row.name: row.macs for row in table.rows}
+    assert macs["lstm"] == 2 * 5 * (4 * 4 * 6 + 4 * 4 * 4)
+    assert macs["up"] == 2 * 4 * 5 * 2 * 3
+    assert macs["cell"] == 2 * 3 * 3 * (6 + 3)
+    assert macs["attention"] == pyburn.summary(nn.MultiheadAttention(6, 2), (pyburn.ones(2, 5, 6),) * 3).macs
+
+
+def test_every_weight_has_a_row():
+    table = pyburn.summary(ByName(), (2, 5, 6))
+    assert sum(row.parameters for row in table.rows) == table.parameters
+    rows = {row.name: row for row in table.rows}
+    assert (rows["spare"].parameters, rows["spare"].output, rows["spare"].depth) == (30, "", 1)
+    assert (rows["out_proj"].parameters, rows["out_proj"].depth) == (42, 2)
+
+
+def test_inputs_in_many_forms():
+    x = pyburn.zeros(2, 5, 6)
+    expected = str(pyburn.summary(ByName(), x))
+    for given in ((2, 5, 6), [2, 5, 6], (x,), {"x": x}, {"x": x, "scale": 2.0}, [(2, 5, 6)]):
+        assert str(pyburn.summary(ByName(), given)) == expected
+    assert pyburn.summary(nn.Bilinear(2, 3, 4), [(1, 2), (1, 3)]).rows[0].output == "[1, 4]"
+    assert pyburn.summary(nn.Linear(3, 2).to(pyburn.float64), (1, 3)).macs == 6

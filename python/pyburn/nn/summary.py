@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyburn._core import Tensor
@@ -16,6 +16,7 @@ from pyburn.nn.linear import Bilinear, Linear
 from pyburn.nn.module import Module
 from pyburn.nn.parameter import UninitializedParameter
 from pyburn.nn.rnn import RNNBase
+from pyburn.nn.rnn_cell import RNNCellBase
 from pyburn.ops import zeros
 from pyburn.utils._pytree import tree_leaves
 
@@ -100,8 +101,8 @@ def summary(model: Module, input: Any = None, **kwargs: Any) -> Summary:
 
     Args:
         model: The model. It is run once, in eval mode and without gradients, and stays as it is.
-        input: A tensor, a tuple of the model's arguments, or the shape of one float tensor; without it nothing is run,
-            and the table has no outputs and no multiplications.
+        input: A tensor, a tuple or dictionary of the model's arguments, the shape of one float tensor, or a list of
+            such shapes; without it nothing is run, and the table has no outputs and no multiplications.
         kwargs: More arguments of the model.
 
     Example:
@@ -111,6 +112,7 @@ def summary(model: Module, input: Any = None, **kwargs: Any) -> Summary:
         >>> table.parameters, table.macs
         (224, 194400)
     """
+    input, kwargs = named_arguments(input, kwargs)
     counted: set[int] = set()
     rows: list[Row] = []
     names = {id(module): name for name, module in reversed(list(model.named_modules()))}
@@ -118,8 +120,11 @@ def summary(model: Module, input: Any = None, **kwargs: Any) -> Summary:
         for name, module in model.named_modules():
             rows.append(_row(module, name, name.count(".") + bool(name), "", 0, counted))
     else:
+        called: dict[str, int] = {}
         for module, depth, output, macs in _calls(model, arguments(model, input), kwargs):
+            called.setdefault(names[id(module)], len(rows))
             rows.append(_row(module, names[id(module)], depth, output, macs, counted))
+        _add_uncalled(model, rows, called, counted)
     weights = [weight for weight in model.parameters() if not isinstance(weight, UninitializedParameter)]
     return Summary(
         rows=tuple(rows),
@@ -130,11 +135,22 @@ def summary(model: Module, input: Any = None, **kwargs: Any) -> Summary:
 
 
 def arguments(model: Module, given: Any) -> tuple[Any, ...]:
-    """What a model is called with: a tensor, a tuple of arguments, or zeros of the shape that `given` is."""
-    if isinstance(given, (tuple, list)) and given and all(isinstance(size, int) for size in given):
-        weight = next(iter(model.parameters()), None)
-        return (zeros(*given, device=None if weight is None else weight.device),)
+    """What a model is called with: a tensor, a tuple of arguments, zeros of a shape, or of each of several shapes."""
+    if _is_shape(given):
+        weight = next((each for each in model.parameters() if each.is_floating_point()), None)
+        return (zeros(*given) if weight is None else zeros(*given, device=weight.device, dtype=weight.dtype),)
+    if isinstance(given, (tuple, list)) and given and all(map(_is_shape, given)):
+        return tuple(arguments(model, shape)[0] for shape in given)
     return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+
+def named_arguments(given: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments by position and by name, where `given` may be a dictionary of the latter."""
+    return ((), {**given, **kwargs}) if isinstance(given, Mapping) else (given, kwargs)
+
+
+def _is_shape(given: Any) -> bool:
+    return isinstance(given, (tuple, list)) and bool(given) and all(isinstance(size, int) for size in given)
 
 
 def _row(module: Module, name: str, depth: int, output: str, macs: int, counted: set[int]) -> Row:
@@ -142,6 +158,21 @@ def _row(module: Module, name: str, depth: int, output: str, macs: int, counted:
     counted.update(id(weight) for weight in own)
     known = sum(weight.numel() for weight in own if not isinstance(weight, UninitializedParameter))
     return Row(name.rpartition(".")[2], type(module).__name__, depth, output, known, macs)
+
+
+def _add_uncalled(model: Module, rows: list[Row], called: dict[str, int], counted: set[int]) -> None:
+    """Nothing; weights of layers that no call showed stand below the layer that holds them: it may use them itself."""
+    found = [(name, module) for name, module in model.named_modules() if name not in called]
+    for name, module in reversed(found):
+        row = _row(module, name, 0, "", 0, counted)
+        if not row.parameters:
+            continue
+        holder = name.rpartition(".")[0]
+        while holder not in called:
+            holder = holder.rpartition(".")[0]
+        place = called[holder]
+        rows.insert(place + 1, replace(row, name=name[len(holder) :].lstrip("."), depth=rows[place].depth + 1))
+        called.update({each: number + (number > place) for each, number in called.items()})
 
 
 def _calls(model: Module, arguments: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Module, int, str, int]]:
@@ -154,15 +185,15 @@ def _calls(model: Module, arguments: tuple[Any, ...], kwargs: dict[str, Any]) ->
         calls.append(call)
         open_calls.append(call)
 
-    def after(module: Module, given: Any, made: Any) -> None:
+    def after(module: Module, given: tuple[Any, ...], named: dict[str, Any], made: Any) -> None:
         call = open_calls.pop()
         tensors = [leaf for leaf in tree_leaves(made) if isinstance(leaf, Tensor)]
         call[2] = ", ".join(str(list(tensor.shape)) for tensor in tensors)
-        call[3] = _macs(module, given, tensors)
+        call[3] = _macs(module, (*given, *named.values()), tensors)
 
     modes = [(module, module.training) for module in model.modules()]
     handles = [module.register_forward_pre_hook(before) for module, _ in modes]
-    handles += [module.register_forward_hook(after) for module, _ in modes]
+    handles += [module.register_forward_hook(after, with_kwargs=True) for module, _ in modes]
     try:
         with no_grad():
             model.eval()(*arguments, **kwargs)
@@ -218,6 +249,7 @@ _COUNTS: list[tuple[Any, Callable[[Any, Sequence[Any], Sequence[Tensor]], int]]]
     (_ConvTransposeNd, _transposed),
     (_ConvNd, _convolution),
     (RNNBase, _recurrent),
+    (RNNCellBase, _recurrent),
     (MultiheadAttention, _attention),
 ]
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from pyburn._files import replacing
 from pyburn.nn.graph import draw
+from pyburn.nn.graph.guess import trace_guessed
 from pyburn.nn.graph.trace import Edge, Node, trace
 from pyburn.nn.module import Module
-from pyburn.nn.summary import arguments
+from pyburn.nn.summary import arguments, named_arguments
 
 __all__ = ["Graph", "plot"]
 
@@ -48,7 +49,7 @@ class Graph:
 
 def plot(
     model: Module,
-    input: Any,
+    input: Any = None,
     path: str | os.PathLike[str] | None = None,
     *,
     depth: int | None = None,
@@ -58,7 +59,8 @@ def plot(
 
     Args:
         model: The model. It is run once, in eval mode and without gradients, and stays as it is.
-        input: A tensor, a tuple of the model's arguments, or the shape of one float tensor.
+        input: A tensor, a tuple or dictionary of the model's arguments, the shape of one float tensor, or a list of
+            such shapes. Without it, a shape that the model takes is looked for, starting from its first layer.
         path: A file for the picture, `.svg` or `.png`.
         depth: Layers inside so many others are one box each: 1 shows the model's own parts; None shows all.
         kwargs: More arguments of the model.
@@ -74,7 +76,11 @@ def plot(
     """
     if depth is not None and depth < 1:
         raise ValueError(f"plot: depth is {depth}, but at least the model's own parts must be shown; give 1 or more")
-    nodes, edges = trace(model, arguments(model, input), kwargs, depth)
+    if input is None and not kwargs:
+        nodes, edges = trace_guessed(model, depth)
+    else:
+        input, kwargs = named_arguments(() if input is None else input, kwargs)
+        nodes, edges = trace(model, arguments(model, input), kwargs, depth)
     graph = Graph(tuple(nodes), tuple(edges))
     if path is not None:
         graph.save(path)

@@ -10,6 +10,7 @@ from typing import Any
 from pyburn._core import Tensor
 from pyburn._subclass import briefly
 from pyburn.autograd import no_grad
+from pyburn.nn.attention import MultiheadAttention
 from pyburn.nn.module import Module
 from pyburn.ops import get_rng_state, set_rng_state
 from pyburn.utils._pytree import tree_leaves
@@ -77,7 +78,10 @@ class _Tracer:
     def before(self, module: Module, args: Any, kwargs: Any) -> None:
         """Nothing; the call of a layer has begun."""
         depth = len(self._open)
-        shut = depth > 0 and (not list(module.children()) or (self._depth is not None and depth >= self._depth))
+        leaf = not list(module.children()) or isinstance(module, MultiheadAttention)  # whose own it does not call
+        # A layer of ours that is the whole model is a box too; inside of the user's own there are functions to show.
+        shown = depth > 0 or type(module).__module__.startswith("pyburn.nn.")
+        shut = (leaf and shown) or (self._depth is not None and depth >= self._depth)
         self._open.append((module, shut))
         self._closed += shut
 
@@ -88,8 +92,8 @@ class _Tracer:
         if not shut or self._closed:
             return None
         inputs = _tensors((args, kwargs))
+        collapsed = bool(list(module.children())) and not isinstance(module, MultiheadAttention)
         detail = "" if list(module.children()) else _detail(module)
-        collapsed = bool(list(module.children()))
         node = self.node(self._names.get(id(module), ""), type(module).__name__, _family(module), detail, collapsed)
         self.connect((args, kwargs), node)
         if isinstance(made, Tensor) and any(made is each for each in inputs) and not getattr(module, "inplace", False):
