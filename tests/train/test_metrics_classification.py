@@ -288,3 +288,12 @@ def test_counting_at_once_agrees_with_argmax(dtype):
     for wrong in (best[:-1], best.unsqueeze(1), best.to(pyburn.int32)):
         assert scores._hits(wrong, 700) is None
     assert scores._hits(best, 699) is None and scores.to(pyburn.int64)._hits(best, 700) is None
+
+
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", "none"])
+def test_one_label_has_nothing_to_average(average):
+    """Also where no target is positive, whose weight would be nothing."""
+    chances, target = pyburn.tensor([0.1, 0.2, 0.9, 0.4]), pyburn.tensor([0, 0, 0, 0])
+    assert metrics.Accuracy("binary", average=average)(chances, target) == 0.75
+    assert metrics.Hamming("binary", average=average)(chances, target) == 0.25
+    assert metrics.F1("binary", average=average)(chances, target) == 0.0

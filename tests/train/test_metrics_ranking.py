@@ -74,12 +74,15 @@ def test_classes_that_are_missing():
     same = pyburn.tensor([0.1, 0.4])
     assert math.isnan(metrics.AUROC()(same, pyburn.tensor([1, 1])))  # scikit-learn: nan
     assert math.isnan(metrics.AUROC()(same, pyburn.tensor([0, 0])))
-    assert math.isnan(metrics.AUCPR()(same, pyburn.tensor([0, 0])))
+    assert metrics.AUCPR()(same, pyburn.tensor([0, 0])) == 0.0  # scikit-learn and torchmetrics: 0
     assert metrics.AUCPR()(same, pyburn.tensor([1, 1])) == 1.0
     scores = pyburn.tensor([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.6, 0.1, 0.3]])
     each = metrics.AUROC(average="none")(scores, pyburn.tensor([0, 1, 1]))
     assert each[:2].tolist() == [1.0, 0.5] and math.isnan(each[2].item())
     assert metrics.AUROC()(scores, pyburn.tensor([0, 1, 1])) == 0.75  # over the classes that have an area
+    with pytest.warns(UserWarning, match="No positive class"):
+        expected = sklearn.metrics.average_precision_score(np.eye(3)[[0, 1, 1]], scores.numpy(), average="macro")
+    agree(metrics.AUCPR()(scores, pyburn.tensor([0, 1, 1])), expected)
 
 
 def test_wrong_values_say_what_to_do():

@@ -140,7 +140,9 @@ class ClassScore(Accumulated):
         if float((tp + fp + fn + tn).sum()) == 0:
             return math.nan
         scores = self._score(tp, fp, fn, tn, state["task"])
-        if self.average == "none" and state["task"] != "binary":
+        if state["task"] == "binary":  # one score, which there is nothing to average
+            return float(scores[0])
+        if self.average == "none":
             return scores
         if self.average == "weighted":
             weights = tp + fn

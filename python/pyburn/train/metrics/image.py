@@ -94,6 +94,11 @@ class _ImageMean(Mean):
                 f"{self.name}: output has shape {list(output.shape)} and target {list(target.shape)}; expected images "
                 "of one shape (N, C, H, W): unsqueeze a batch or channel dimension where it is missing."
             )
+        if self.data_range is None and target.dtype != uint8 and not target.is_floating_point():
+            raise ValueError(
+                f"{self.name}: the range of images of dtype {target.dtype} is not known; give data_range, the largest "
+                "minus the smallest possible value, e.g. 255."
+            )
         span = self.data_range or (255.0 if target.dtype == uint8 else 1.0)
         wide = float64 if float64 in (output.dtype, target.dtype) else float32
         return output.to(wide), target.to(wide), span

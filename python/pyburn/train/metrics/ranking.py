@@ -139,9 +139,10 @@ class AUROC(CurveArea):
 
 
 class AUCPR(CurveArea):
-    """The average precision: precision at each threshold, weighted by the gain of recall; nan without a positive.
+    """The average precision: precision at each threshold, weighted by the gain of recall; 0 without a positive.
 
-    This is scikit-learn's average_precision_score, which steps where the trapezoidal rule would be too optimistic.
+    This is scikit-learn's average_precision_score, which steps where the trapezoidal rule would be too optimistic, and
+    which counts a class that does not occur as 0.
     Arguments: see `CurveArea`.
 
     Example:
@@ -159,4 +160,4 @@ class AUCPR(CurveArea):
             return math.nan
         true, false = _steps(scores, positive)
         gained = true - cat([true.new_zeros([1]), true[:-1]])
-        return divide((gained * true / (true + false)).sum(), true[-1])
+        return divide((gained * true / (true + false)).sum(), true[-1]) if float(true[-1]) else 0.0
