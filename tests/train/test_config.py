@@ -38,6 +38,24 @@ def test_what_is_saved_is_loaded(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["config.json"]
 
 
+class Derived(Config):
+    rates: dict[int, float] = field(default_factory=dict)
+    kinds: dict[Kind, int] = field(default_factory=dict)
+    width: int = 2
+    double: int = field(init=False)
+
+    def __post_init__(self):
+        self.double = 2 * self.width
+
+
+def test_keys_and_fields_that_others_determine(tmp_path):
+    settings = Derived({3: 0.5}, {Kind.LARGE: 1}, 4)
+    settings.save(tmp_path / "config.json")
+    assert Derived.load(tmp_path / "config.json") == settings
+    with pytest.raises(TypeError, match="rates: the key is 'x', but must be int"):
+        Derived.from_dict({"rates": {"x": 1.0}})
+
+
 def test_defaults_fill_what_is_left_out():
     assert Settings.from_dict({"name": "x"}) == Settings("x")
 

@@ -39,8 +39,8 @@ class Config:
         dataclasses.dataclass(cls)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values that JSON can hold."""
-        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        """The fields as plain values that JSON can hold; those that others determine (`init=False`) are left out."""
+        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self) if field.init}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -70,9 +70,9 @@ class Config:
 
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {_plain_key(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item) for item in value]
     if isinstance(value, enum.Enum):
@@ -82,6 +82,10 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"Config: {value!r} of type {type(value).__name__} has no place in JSON; keep its name or number")
+
+
+def _plain_key(key: Any) -> str:
+    return key.name if isinstance(key, enum.Enum) else str(key)
 
 
 def _object(kind: Any, values: Any, path: str) -> Any:
@@ -169,7 +173,17 @@ def _sequence(value: Any, items: tuple[Any, ...], hint: Any, path: str) -> Any:
 def _mapping(value: Any, items: tuple[Any, ...], hint: Any, path: str) -> Any:
     if not isinstance(value, dict):
         return _refuse(value, hint, path)
-    return {key: _read(item, items[1], f"{path}[{key!r}]") for key, item in value.items()}
+    return {_key(key, items[0], path): _read(item, items[1], f"{path}[{key!r}]") for key, item in value.items()}
+
+
+def _key(key: str, hint: Any, path: str) -> Any:
+    """A key as the type `hint`: in JSON all keys are texts."""
+    if hint in (int, float):
+        try:
+            return hint(key)
+        except ValueError:
+            _refuse(key, hint, f"{path}: the key")
+    return key if hint is str or hint is Any else _read(key, hint, f"{path}: the key")
 
 
 _COMPOSITE: dict[Any, Callable[[Any, tuple[Any, ...], Any, str], Any]] = {
