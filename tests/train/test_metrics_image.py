@@ -141,3 +141,12 @@ def test_wrong_inputs_say_what_to_do():
         metrics.PSNR(0)
     with pytest.raises(ValueError, match="kernel_size is 4"):
         metrics.SSIM(kernel_size=4)
+
+
+@pytest.mark.parametrize("make", [metrics.PSNR, metrics.SSIM])
+def test_integers_have_no_range_of_their_own(make):
+    images = pyburn.randint(0, 255, (1, 1, 16, 16), dtype=pyburn.int32)
+    with pytest.raises(ValueError, match=r"images of dtype pyburn\.int32 is not known; give data_range"):
+        make().update(images, images + 1)
+    small = images.to(pyburn.uint8)
+    assert make(255.0)(images, images + 1) == make()(small, small + 1)
