@@ -5,6 +5,7 @@ import io
 import pyburn
 import pytest
 from pyburn import train
+from pyburn.train.renderers.board import Board
 from pyburn.train.renderers.notebook import NotebookRenderer
 from pyburn.train.renderers.progress import ProgressRenderer
 from pyburn.train.renderers.text import duration, number, sparkline, summary
@@ -75,6 +76,24 @@ def test_without_a_terminal_lines_are_plain():
 
 def test_numbers_as_text():
     assert summary({"a": 0.5, "b": pyburn.tensor(2.0), "c": pyburn.zeros(3)}) == "a 0.5  b 2"
+    assert duration(0.0004) == "0ms"
     assert (duration(59.96), duration(3600)) == ("60.0s", "1h00m")
     assert sparkline([]) == ""
     assert sparkline([1.0, 1.0]) == "▁▁"
+    assert sparkline([1.0, float("inf"), float("nan"), 2.0]) == "▁█"
+
+
+class Stream(pyburn.utils.data.IterableDataset):
+    """Samples without a number of them."""
+
+    def __iter__(self):
+        inputs, classes, _ = runs.problem()
+        return iter(list(zip(inputs, classes, strict=True)))
+
+
+@pytest.mark.parametrize("kind", ["bar", "board"])
+def test_streams_have_no_length(kind):
+    screen = Console(file=io.StringIO(), force_terminal=True, width=160)
+    renderer = ProgressRenderer(screen) if kind == "bar" else Board()
+    made = runs.learner(False, renderer=renderer)
+    assert len(made.fit(Stream(), Stream(), 2)) == 2

@@ -15,7 +15,7 @@ import pytest
 import sklearn.metrics
 from PIL import Image
 from pyburn import nn, train
-from pyburn.train.report.charts import curves, ticks
+from pyburn.train.report.charts import confusion, curves, ticks
 from pyburn.train.report.samples import Samples
 from sklearn.datasets import load_digits
 
@@ -264,3 +264,56 @@ def test_odd_curves():
     assert curves("flat", {"train": [(1, 0.0), (2, 0.0)]}).count("nan") == 0
     assert ticks(5.0, 5.0) == [5.0]
     assert ticks(1, 2, 6) == [1, 2]
+
+
+class Logging(nn.Module):
+    """Numbers under the names that Lightning's users give them."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = runs.model()
+
+    def training_step(self, batch):
+        self.log("weight_norm", 1.0)
+        return nn.functional.cross_entropy(self.layers(batch[0]), batch[1])
+
+    def validation_step(self, batch):
+        self.log_dict({"val_loss": 0.5, "val/gap": 0.25})
+
+
+def test_what_a_module_logs_is_drawn(tmp_path):
+    runs.fit(train.Learner(Logging(), folder=tmp_path, renderer=None), 2)
+    page = Page((tmp_path / "report.html").read_text())
+    drawn = {each["data-name"]: None for each in page.having("figure")}
+    assert list(drawn) == ["loss", "weight_norm", "gap", "loss of each batch"]
+    series = json.loads(next(each for each in page.having("svg") if "data-points" in each)["data-points"])
+    assert series["valid"] == [[1, 0.5], [2, 0.5]]
+    assert "val/gap, epoch 2" in page.source
+
+
+def test_numbers_of_a_page_are_json_whatever_they_are(tmp_path):
+    class Nothing(train.metrics.Metric):
+        name = "nothing"
+
+        def reset(self):
+            pass
+
+        def update(self, output, target):
+            pass
+
+        def compute(self):
+            return pyburn.tensor([float("nan"), 1.0])
+
+    runs.fit(runs.learner(tmp_path, metrics=[Nothing()]), 1)
+    text = (tmp_path / "report.html").read_text()
+    data = text.partition('id="run">')[2].partition("</script>")[0]
+    assert json.loads(data, parse_constant=None)["history"][0]["valid_nothing"] == [None, 1.0]
+
+
+def test_names_of_classes_have_room():
+    short = confusion([[1, 0], [0, 1]], ["a very long name of a class", "cat"])
+    assert ">a very long name …<" in short
+    assert short.count("rotate(") == 2
+    assert "rotate(" not in confusion([[1, 0], [0, 1]], ["dog", "cat"])
+    many = confusion([[1] * 30] * 30, [str(number) for number in range(30)])
+    assert [many.count(f">{number}<") for number in (0, 10, 20, 21)] == [2, 2, 2, 0]

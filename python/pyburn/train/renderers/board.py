@@ -90,7 +90,7 @@ class Board(Callback):
 
     def _begin(self, learner: Learner, phase: str, data: Any) -> None:
         self.epoch, self.phase, self.done = learner.epoch, phase, 0
-        self.total = len(data) if hasattr(data, "__len__") else None
+        self.total = text.length(data)
 
     def before_train(self, learner: Learner) -> None:
         """Nothing; training batches are counted."""

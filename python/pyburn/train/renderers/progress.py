@@ -52,7 +52,7 @@ class ProgressRenderer(Callback):
         self._live.start()
 
     def _begin(self, live: Live, learner: Learner, what: str, data: Any) -> None:
-        total = len(data) if hasattr(data, "__len__") else None
+        total = text.length(data)
         description = f"epoch {learner.epoch}/{learner.last_epoch} {what}"
         self._bar.reset(self._task, total=total, description=description, numbers="")
         live.refresh()

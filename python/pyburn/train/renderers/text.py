@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyburn.train.learner import Learner
 
-__all__ = ["duration", "number", "report", "sparkline", "summary"]
+__all__ = ["duration", "length", "number", "report", "sparkline", "summary"]
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -29,9 +30,11 @@ def duration(seconds: float) -> str:
     """A time as people say it.
 
     Example:
-        >>> duration(3.21), duration(75), duration(7260)
-        ('3.2s', '1m15s', '2h01m')
+        >>> duration(0.0123), duration(3.21), duration(75), duration(7260)
+        ('12ms', '3.2s', '1m15s', '2h01m')
     """
+    if seconds < 0.1:
+        return f"{1000 * seconds:.0f}ms"
     if seconds < 60:
         return f"{seconds:.1f}s"
     minutes, rest = divmod(int(seconds), 60)
@@ -50,6 +53,19 @@ def report(learner: Learner) -> str:
     return f"report: {learner.folder.path / 'report.html'}"
 
 
+def length(data: Any) -> int | None:
+    """How many batches `data` has; None where it does not know, as streams do not.
+
+    Example:
+        >>> length([1, 2]), length(iter([1, 2]))
+        (2, None)
+    """
+    try:
+        return len(data)
+    except TypeError:
+        return None
+
+
 def is_number(value: Any) -> bool:
     """Whether a renderer can show `value` as one number."""
     return isinstance(value, (int, float)) or getattr(value, "ndim", 1) == 0
@@ -62,7 +78,7 @@ def sparkline(values: Sequence[float], width: int = 24) -> str:
         >>> sparkline([4, 3, 2, 1])
         '█▆▃▁'
     """
-    shown = [value for value in values if value == value][-width:]
+    shown = [value for value in map(float, values) if math.isfinite(value)][-width:]
     if not shown:
         return ""
     low, high = min(shown), max(shown)

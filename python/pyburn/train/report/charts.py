@@ -85,11 +85,12 @@ def curves(name: str, series: Mapping[str, Points], axis: str = "epoch", best: f
         title = f"best: {axis} {best:g}, {mark:.5g}"
         place = f'cx="{across(best):.2f}" cy="{scale(mark):.2f}"'
         parts.append(f'<circle class="best" {place} r="4.5"><title>{title}</title></circle>')
-    legend = "".join(f'<span class="key {html.escape(key)}">{html.escape(key)}</span>' for key in known)
+    shown = known if len(known) > 1 or "train" in known or "valid" in known else {}  # one curve needs no name
+    legend = "".join(f'<span class="key {html.escape(key)}">{html.escape(key)}</span>' for key in shown)
     data = html.escape(json.dumps({key: [list(point) for point in points] for key, points in known.items()}))
     kind = ' <span class="quiet">log</span>' if scale.logarithmic else ""
     return (
-        f'<figure class="chart" data-name="{html.escape(name)}"><figcaption>{html.escape(name)}{kind}'
+        f'<figure class="chart" data-name="{html.escape(name)}"><figcaption><span>{html.escape(name)}{kind}</span>'
         f'<span class="legend">{legend}</span></figcaption>'
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(name)}" data-axis="{axis}" '
         f'data-points="{data}">{"".join(parts)}</svg></figure>'
@@ -126,29 +127,37 @@ def confusion(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
         return ""
     cell = max(5.0, min(44.0, 520 / classes))
     labelled = classes <= LABELLED
-    margin = 14 + 6.5 * min(14, max(len(name) for name in names)) if labelled else 20
-    size = margin + cell * classes + 22
+    labels = [_short(name) for name in names] if labelled else _every_tenth(names)
+    left = 16 + 6.5 * max(map(len, labels))
+    turned = max(map(len, labels)) * 6.5 > cell  # they would run into each other
+    right, below = (12.0, 16 + 4.2 * max(map(len, labels))) if turned else (6.0, 22.0)
     parts = []
     for row, line in enumerate(counts):
-        total = sum(line) or 1
-        y = 20 + row * cell
-        if labelled:
-            place = f'x="{margin - 6}" y="{y + cell / 2 + 4:.1f}" text-anchor="end"'
-            parts.append(f'<text class="tick" {place}>{html.escape(names[row][:14])}</text>')
+        total, y = sum(line) or 1, 20 + row * cell
+        place = f'x="{left - 6}" y="{y + cell / 2 + 4:.1f}" text-anchor="end"'
+        parts.append(f'<text class="tick" {place}>{html.escape(labels[row])}</text>' if labels[row] else "")
         for column, count in enumerate(line):
-            parts.append(_cell(row, column, count, total, (margin + column * cell, y, cell), names, labelled))
-    if labelled:
-        for column, name in enumerate(names):
-            x, y = margin + column * cell + cell / 2, 20 + cell * classes + 14
-            parts.append(
-                f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{html.escape(name[:6])}</text>'
-            )
-    parts.append(f'<text class="tick" x="{margin}" y="12">predicted →, true ↓</text>')
-    height = 20 + cell * classes + 22
+            parts.append(_cell(row, column, count, total, (left + column * cell, y, cell), names, labelled))
+    for column, label in enumerate(labels):
+        x, y = left + column * cell + cell / 2, 20 + cell * classes + 14
+        turn = f' text-anchor="end" transform="rotate(-40 {x:.1f} {y:.1f})"' if turned else ' text-anchor="middle"'
+        text = f'<text class="tick" x="{x:.1f}" y="{y:.1f}"{turn}>{html.escape(label)}</text>'
+        parts.append(text if label else "")
+    parts.append(f'<text class="tick" x="{left}" y="12">predicted →, true ↓</text>')
+    width, height = left + cell * classes + right, 20 + cell * classes + below
     return (
-        f'<svg class="confusion" viewBox="0 0 {size:.0f} {height:.0f}" style="max-width:{size:.0f}px" role="img" '
+        f'<svg class="confusion" viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:{width:.0f}px" role="img" '
         f'aria-label="confusion matrix">{"".join(parts)}</svg>'
     )
+
+
+def _short(name: str, most: int = 18) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _every_tenth(names: Sequence[str]) -> list[str]:
+    """Labels for cells that are too small for one each."""
+    return [_short(name, 10) if number % 10 == 0 else "" for number, name in enumerate(names)]
 
 
 def _cell(

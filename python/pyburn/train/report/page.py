@@ -20,6 +20,9 @@ _HERE = Path(__file__).parent
 
 __all__ = ["Content", "Prediction", "page", "picture"]
 
+_SPLITS = {"train": "train", "valid": "valid", "val": "valid"}  # the last as Lightning's modules log it
+_VALID = ("valid_", "val_", "val/")
+
 
 @dataclass
 class Prediction:
@@ -97,9 +100,11 @@ def _data(content: Content) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if value is None or isinstance(value, (int, float, str, list)) else str(value)
+    return value if value is None or isinstance(value, (int, float, str)) else str(value)
 
 
 def _section(title: str, body: str, name: str) -> str:
@@ -121,14 +126,14 @@ def _tiles(content: Content) -> str:
         return ""
     last, tiles = content.history[-1], []
     chosen = next((line for line in content.history if line.get("epoch") == content.best), last)
+    validated = any(key.startswith(_VALID) for key in chosen)
     for name, value in chosen.items():
-        shown = name.startswith("valid_") or (
-            not any(key.startswith("valid_") for key in chosen) and name == "train_loss"
-        )
+        shown = name.startswith(_VALID) if validated else name == "train_loss"
         if shown and text.is_number(value):
             tiles.append((text.number(value), f"{name}, epoch {chosen['epoch']}"))
     seconds = sum(line.get("seconds", 0.0) for line in content.history)
-    tiles += [(f"{len(content.history)}", "epochs"), (f"{last.get('step', 0):,}", "steps")]
+    epochs = len(content.history)
+    tiles += [(f"{epochs}", "epochs" if epochs > 1 else "epoch"), (f"{last.get('step', 0):,}", "steps")]
     tiles += [(text.duration(seconds), "training and validation")]
     return '<div class="tiles">' + "".join(_tile(*tile) for tile in tiles) + "</div>"
 
@@ -138,15 +143,9 @@ def _tile(value: str, name: str) -> str:
 
 
 def _curves(content: Content) -> str:
-    names: dict[str, None] = {}
-    for line in content.history:
-        for key in line:
-            split, _, name = key.partition("_")
-            if split in ("train", "valid") and name and text.is_number(line[key]):
-                names[name] = None
     figures = []
-    for name in names:
-        series = {split: _points(content.history, f"{split}_{name}") for split in ("train", "valid")}
+    for name, entries in _charted(content.history).items():
+        series = {split: _points(content.history, key) for split, key in entries.items()}
         figures.append(charts.curves(name, series, best=content.best))
     rates = _points(content.history, "lr")
     if len({rate for _, rate in rates}) > 1:
@@ -154,6 +153,23 @@ def _curves(content: Content) -> str:
     if content.batches:
         figures.append(charts.curves("loss of each batch", {"loss": content.batches}, axis="step"))
     return f'<div class="charts">{"".join(figures)}</div>' if any(figures) else ""
+
+
+def _charted(history: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """For each chart its curves by split, and the entry of an epoch's line that each shows.
+
+    Example:
+        >>> _charted([{"epoch": 1, "train_loss": 0.5, "val_loss": 0.6, "norm": 2.0}])
+        {'loss': {'train': 'train_loss', 'valid': 'val_loss'}, 'norm': {'value': 'norm'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    for key in dict.fromkeys(key for line in history for key in line if text.is_number(line[key])):
+        split, _, name = key.replace("/", "_", 1).partition("_")
+        if split in _SPLITS and name:
+            found.setdefault(name, {}).setdefault(_SPLITS[split], key)
+        elif key not in ("epoch", "step", "lr", "seconds"):
+            found.setdefault(key, {}).setdefault("value", key)
+    return found
 
 
 def _points(history: Sequence[Mapping[str, Any]], name: str) -> list[tuple[float, float]]:
