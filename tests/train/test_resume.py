@@ -12,6 +12,7 @@ import termios
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pyburn
 import pytest
 from pyburn import train
@@ -144,9 +145,13 @@ def test_every_setting_goes_on_bit_for_bit(tmp_path, options):
     assert lines(tmp_path / "part") == lines(tmp_path / "whole")
 
 
-def count_down(learner, batches):
+def stop():
+    raise MemoryError
+
+
+def count_down(learner, batches, then=stop):
     left = iter([*[None] * (batches - 1), 1])
-    learner.on("after_batch", lambda learner: learner.training and next(left, None) and stop())
+    learner.on("after_batch", lambda learner: learner.training and next(left, None) and then())
 
 
 @pytest.mark.parametrize("batches", [5, 9, 14, 27])
@@ -174,10 +179,6 @@ def test_checkpoints_within_an_epoch(tmp_path):
     assert lines(tmp_path / "part") == lines(tmp_path / "whole")
 
 
-def stop():
-    raise MemoryError
-
-
 def test_the_second_interrupt_stops_at_once(tmp_path):
     made = runs.learner(tmp_path)
     made.on("after_forward", lambda learner: [signal.raise_signal(signal.SIGINT) for _ in range(2)])
@@ -201,6 +202,124 @@ def test_a_generator_of_the_loader_goes_on_too(tmp_path):
     fit(stopped)
     fit(runs.learner(tmp_path / "stopped"), resume=True)
     assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
+
+
+class Noisy(pyburn.utils.data.Dataset):
+    """Samples with noise from a generator of the dataset's own."""
+
+    def __init__(self, rng):
+        self.rng, (self.inputs, self.classes, _) = rng, runs.problem()
+
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        noise = self.rng.random() if hasattr(self.rng, "random") else pyburn.rand((), generator=self.rng).item()
+        return self.inputs[index] + noise, self.classes[index]
+
+
+def seeded():
+    return pyburn.Generator().manual_seed(9)
+
+
+data = pyburn.utils.data
+SOURCES = {
+    "sampler": lambda plain: data.DataLoader(plain, 8, sampler=data.RandomSampler(plain, generator=seeded())),
+    "weights": lambda plain: data.DataLoader(
+        plain, 8, sampler=data.WeightedRandomSampler([1.0] * 64, 64, generator=seeded())
+    ),
+    "batches": lambda plain: data.DataLoader(
+        plain, batch_sampler=data.BatchSampler(data.RandomSampler(plain, generator=seeded()), 8, False)
+    ),
+    "numpy": lambda plain: data.DataLoader(Noisy(np.random.default_rng(3)), 8, shuffle=True),
+    "python": lambda plain: data.DataLoader(data.Subset(Noisy(Random(3)), range(64)), 8, shuffle=True),
+    "pyburn": lambda plain: data.DataLoader(data.ConcatDataset([Noisy(seeded())]), 8, shuffle=True),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_of_random_numbers_goes_on(tmp_path, source):
+    inputs, classes, valid = runs.problem()
+    plain = data.TensorDataset(inputs[:64], classes[:64])
+
+    def made(folder):
+        return runs.learner(folder, checkpoints=None, callbacks=[train.Checkpoints(every=3)])
+
+    made(tmp_path / "whole").fit(SOURCES[source](plain), valid, 3)
+    part = made(tmp_path / "part")
+    count_down(part, 13)
+    with pytest.raises(MemoryError):
+        part.fit(SOURCES[source](plain), valid, 3)
+    made(tmp_path / "part").fit(SOURCES[source](plain), valid, 3, resume=True)
+    assert lines(tmp_path / "part") == lines(tmp_path / "whole")
+
+
+class Counting(pyburn.nn.Module):
+    """A module that logs metrics of its own, as Lightning's do."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = runs.model()
+        self.right, self.valid_right = train.metrics.Accuracy(), train.metrics.Accuracy()
+
+    def training_step(self, batch, batch_idx):
+        output = self.layers(batch[0])
+        self.right.update(output, batch[1])
+        self.log("train_right", self.right)
+        return pyburn.nn.functional.cross_entropy(output, batch[1])
+
+    def validation_step(self, batch, batch_idx):
+        self.valid_right.update(self.layers(batch[0]), batch[1])
+        self.log("valid_right", self.valid_right)
+
+
+@pytest.mark.parametrize("batches", [5, 9, 13])
+def test_metrics_of_a_module_go_on(tmp_path, batches):
+    def made(folder):
+        kept = train.Checkpoints(every=3)
+        return train.Learner(Counting(), folder=folder, renderer=None, seed=5, checkpoints=None, callbacks=[kept])
+
+    runs.fit(made(tmp_path / "whole"), 3)
+    part = made(tmp_path / "part")
+    count_down(part, batches)
+    with pytest.raises(MemoryError):
+        runs.fit(part, 3)
+    runs.fit(made(tmp_path / "part"), 3, resume=True)
+    assert lines(tmp_path / "part") == lines(tmp_path / "whole")
+
+
+def losses_of(learner):
+    seen = []
+    learner.on("after_batch", lambda learner: learner.training and seen.append((learner.epoch, learner.batch.value)))
+    return seen
+
+
+def test_a_state_that_is_loaded_by_hand_goes_on():
+    whole, part, again = (runs.learner(False) for _ in range(3))
+    losses, rest, kept = losses_of(whole), losses_of(again), []
+    inputs, classes, valid = runs.problem()
+    loaders = [
+        data.DataLoader(data.TensorDataset(inputs, classes), 8, shuffle=True, generator=seeded()) for _ in range(3)
+    ]
+    whole.fit(loaders[0], valid, 2)
+    count_down(part, 15, lambda: kept.append(part.state_dict()) or stop())
+    with pytest.raises(MemoryError):
+        part.fit(loaders[1], valid, 2)
+    again.load_state_dict(kept[0])
+    again.fit(loaders[2], valid, 1)
+    assert rest == losses[15:]
+
+
+def test_a_broken_epoch_begins_anew_without_resume():
+    made = runs.learner(False, accumulate=3)
+    count_down(made, 5)
+    with pytest.raises(MemoryError):
+        runs.fit(made, 1)
+    numbers = []
+    made.on("after_batch", lambda learner: learner.training and numbers.append(learner.batch.index))
+    runs.fit(made, 1)
+    assert numbers == list(range(8))
+    assert made.history[-1]["step"] == made.step == 1 + 3
 
 
 def test_the_same_learner_goes_on_after_an_interrupt_in_validation(tmp_path, capfd):

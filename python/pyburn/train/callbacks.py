@@ -148,8 +148,10 @@ class TensorBoard(Callback):
         """Nothing; the file is open."""
         self._points = []
         if learner.folder is not None:
-            # What a resumed run writes again takes the place of what came after the checkpoint.
-            first = learner.step + 1 if learner.step else None
+            # What a resumed run writes again takes the place of what came after the checkpoint, and a run that begins
+            # anew in the folder of another that of the other.
+            old = any(learner.folder.path.glob("events.out.tfevents.*"))
+            first = learner.step + 1 if learner.step else 0 if old else None
             self._writer = SummaryWriter(str(learner.folder.path), purge_step=first, max_queue=POINTS)
             if learner.config is not None:
                 lines = "\n".join(f"    {line}" for line in str(learner.config).splitlines())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import time
 from pathlib import Path
@@ -57,8 +58,6 @@ class RunFolder(Callback):
             if records:
                 self._path = folder
                 return folder / "checkpoints" / records[-1].file
-        if self._path is not None:
-            self._offset = 0  # a run that died before its first checkpoint begins anew, and so do its lines
         return None
 
     def before_fit(self, learner: Learner) -> None:
@@ -69,6 +68,8 @@ class RunFolder(Callback):
             with replacing(self.path / "config.json", durable=False) as file:
                 file.write((json.dumps(_settings(learner), indent=2) + "\n").encode())
         lines = self.path / "metrics.jsonl"
+        if learner.step == 0 and not learner.history:
+            self._offset = 0  # as the table and the checkpoints, these are of this run alone
         if self._offset is not None and lines.exists():
             # What came after the checkpoint comes again.
             os.truncate(lines, self._offset)
@@ -121,7 +122,7 @@ class RunFolder(Callback):
         line = {name: _plain(value) for name, value in learner.history[-1].items()}
         if self._lines is not None:
             self._write_rows()
-            self._lines.write(json.dumps(line) + "\n")
+            self._lines.write(json.dumps(_finite(line)) + "\n")
         self._tabulate(line, learner.history)
 
     def _tabulate(self, line: dict[str, Any], history: list[dict[str, Any]]) -> None:
@@ -204,3 +205,12 @@ def _plain(value: Any) -> Any:
     """A number or a list of numbers that JSON can hold."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return value if value is None or isinstance(value, (int, float, str, list)) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    """The same with null for NaN and inf, which JSON has no words for."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

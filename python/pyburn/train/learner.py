@@ -14,7 +14,6 @@ from typing import Any
 from pyburn import nn, serialization
 from pyburn._core import Tensor, _set_grad_enabled, is_grad_enabled
 from pyburn.autograd import no_grad
-from pyburn.ops import manual_seed
 from pyburn.optim import Optimizer
 from pyburn.optim.lr_scheduler import LRScheduler
 from pyburn.train import batches, building, losses, randomness, state
@@ -72,7 +71,7 @@ class Learner:
         checkpoints: Which checkpoints are kept; None keeps none.
         folder: The folder of the run; without it a new one under `runs/`, and False for no files at all.
         config: The settings that are written into the folder and shown.
-        seed: The seed that a fresh run starts from.
+        seed: The seed of pyburn's, Python's and numpy's random numbers that a fresh run starts from.
 
     Example:
         >>> import pyburn
@@ -148,6 +147,7 @@ class Learner:
         self.next_randomness: dict[str, Any] | None = None
         self.next_trackers: list[dict[str, Any]] | None = None
         self.next_logged: dict[str, Any] | None = None
+        self._loaded: dict[str, Any] | None = None
         self.folder = None if folder is False else RunFolder(None if folder is True else folder)
         self.board = building.board() if dashboard else None
         renderer = self.board or renderer
@@ -199,14 +199,17 @@ class Learner:
         """
         self.train_data = building.loader(train, batch_size, True, self.model)
         self.valid_data = None if valid is None else building.loader(valid, batch_size, False, self.model)
-        self.stopped, self.interrupted, self._reason, self.skip = None, False, None, 0
+        self.stopped, self.interrupted, self._reason = None, False, None
         start = self.finished
         found = self._checkpoint_to_resume(resume)
         if found is not None:
             self.load_state_dict(serialization.load(found, map_location=self.device))
             start = self.start
-        elif self.seed is not None:
-            manual_seed(self.seed)
+        elif self._loaded is not None:  # by hand: the generators of these loaders were not known then
+            state.restore_randomness(self, self._loaded)
+        else:
+            self._begin_anew()
+        self._loaded = None
         if self.folder is not None:
             self.folder.make()
         self.last_epoch = start + epochs
@@ -219,6 +222,13 @@ class Learner:
             with Interrupts() as self.interrupts:
                 self._run()
         return self.history
+
+    def _begin_anew(self) -> None:
+        """Nothing; an epoch that was broken off is forgotten, and a run that has not begun has its seed."""
+        self.batches_done = self.skip = self.gradients.waiting = 0
+        self.epoch_randomness = self.next_randomness = self.next_trackers = self.next_logged = None
+        if self.seed is not None and self.step == 0 and not self.history:
+            randomness.seed(self.seed)
 
     def _run(self) -> None:
         """Nothing; the strategy has run, and all who take part know that it is over, whatever ended it."""
@@ -273,7 +283,7 @@ class Learner:
         self._begin("train", training=True)
         self.events.fire("before_train", self)
         if self.epoch_randomness is None:
-            self.epoch_randomness = randomness.capture(self.train_data)
+            self.epoch_randomness = randomness.capture(self.train_data, self.valid_data)
         if self.next_trackers is not None:
             for tracker, state in zip(self.trackers["train"], self.next_trackers, strict=True):
                 tracker.load_state_dict(state)
@@ -305,7 +315,7 @@ class Learner:
         for _ in range(skip):
             next(iterator, None)
         if self.next_randomness is not None:
-            randomness.restore(self.next_randomness, self.train_data)
+            randomness.restore(self.next_randomness, self.train_data, self.valid_data)
             self.next_randomness = None
         return iterator
 
@@ -367,7 +377,7 @@ class Learner:
         before = (self.split, self.training, self.batch)
         self._begin(split, training=False)
         # An interrupted validation is run again as a whole: it starts from these random numbers.
-        self.next_randomness = randomness.capture(self.train_data)
+        self.next_randomness = randomness.capture(self.train_data, self.valid_data)
         self.events.fire("before_validate", self)
         try:
             with building.evaluating(self.model), no_grad():
@@ -486,6 +496,7 @@ class Learner:
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Takes back what `state_dict` gave; the next `fit` goes on from there."""
         state.restore(self, saved)
+        self._loaded = {name: saved[name] for name in ("randomness", "epoch_randomness")}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Nothing; the file at `path` holds the model's weights, as safetensors or `.pt` by its ending."""

@@ -12,7 +12,7 @@ from pyburn._core import Tensor
 from pyburn.train.metrics import Metric
 from pyburn.train.metrics.base import Mean, at_least_float32
 
-__all__ = ["Logged"]
+__all__ = ["Logged", "metrics_of"]
 
 _REDUCTIONS = ("mean", "sum", "min", "max")
 
@@ -46,7 +46,7 @@ class Logged:
         self.size = 1  # of the batch whose step runs
         self._sums: dict[str, tuple[str, _Sum]] = {}
         self._extremes: dict[str, float] = {}
-        self._metrics: dict[str, Metric] = {}
+        self.metrics: dict[str, Metric] = {}
 
     def log(
         self,
@@ -77,7 +77,7 @@ class Logged:
         if kind not in _REDUCTIONS:
             raise ValueError(f"log: reduce_fx is {reduce_fx!r}, but must be one of {', '.join(_REDUCTIONS)}")
         if isinstance(value, Metric):
-            self._metrics[name] = value
+            self.metrics[name] = value
             return
         if isinstance(value, Tensor):
             if value.numel() != 1:
@@ -98,13 +98,13 @@ class Logged:
     def values(self) -> dict[str, Any]:
         """The entries of the epoch's line, by name."""
         found = {name: each.total() if kind == "sum" else each.compute() for name, (kind, each) in self._sums.items()}
-        return found | self._extremes | {name: each.compute() for name, each in self._metrics.items()}
+        return found | self._extremes | {name: each.compute() for name, each in self.metrics.items()}
 
     def reset(self) -> None:
         """Nothing; what was logged is forgotten."""
-        for each in self._metrics.values():
+        for each in self.metrics.values():
             each.reset()
-        self._sums, self._extremes, self._metrics = {}, {}, {}
+        self._sums, self._extremes, self.metrics = {}, {}, {}
 
     @contextlib.contextmanager
     def given_to(self, model: nn.Module, size: int) -> Iterator[None]:
@@ -120,7 +120,7 @@ class Logged:
                 vars(model).pop(name, None)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint within an epoch keeps; metrics are the module's own and go with it."""
+        """What a checkpoint within an epoch keeps; metrics are the module's own: see `metrics_of`."""
         sums = {name: [kind, each.state_dict()] for name, (kind, each) in self._sums.items()}
         return {"sums": sums, "extremes": dict(self._extremes)}
 
@@ -131,3 +131,21 @@ class Logged:
         for name, (kind, saved) in state["sums"].items():
             self._sums[name] = (kind, _Sum())
             self._sums[name][1].load_state_dict(saved)
+
+
+def metrics_of(model: nn.Module) -> dict[str, Metric]:
+    """The metrics that a module and its parts hold as attributes, by their path.
+
+    Example:
+        >>> from pyburn.train.metrics import Accuracy
+        >>> model = nn.Linear(2, 2)
+        >>> model.right = Accuracy()
+        >>> list(metrics_of(model))
+        ['right']
+    """
+    found: dict[str, Metric] = {}
+    for path, module in model.named_modules():
+        for name, value in vars(module).items():
+            if isinstance(value, Metric):
+                found[f"{path}.{name}" if path else name] = value
+    return found

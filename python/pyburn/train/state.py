@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pyburn.train import randomness
+from pyburn.train.logged import metrics_of
 
 if TYPE_CHECKING:
     from pyburn.train.learner import Learner
 
-__all__ = ["history_of", "restore", "state_of"]
+__all__ = ["history_of", "restore", "restore_randomness", "state_of"]
 
 FORMAT = 2
 
@@ -33,11 +34,23 @@ def state_of(learner: Learner) -> dict[str, Any]:
         "scaler": learner.gradients.state_dict(),
         "metrics": [each.state_dict() for each in learner.trackers["train"]] if within else None,
         "logged": learner.logged["train"].state_dict() if within else None,
+        "module_metrics": _module_metrics(learner) if within else {},
         "callbacks": [[type(each).__name__, each.state_dict()] for each in learner.events.callbacks],
         "history": _packed(learner.history),
-        "randomness": randomness.packed(learner.next_randomness or randomness.capture(learner.train_data)),
+        "randomness": randomness.packed(learner.next_randomness or _randomness(learner)),
         "epoch_randomness": randomness.packed(learner.epoch_randomness) if within else None,
     }
+
+
+def _module_metrics(learner: Learner) -> dict[str, Any]:
+    """The states of the metrics that the module's training step logs; those of validation begin anew."""
+    logged = list(learner.logged["train"].metrics.values())
+    own = metrics_of(learner.model).items()
+    return {name: each.state_dict() for name, each in own if any(each is other for other in logged)}
+
+
+def _randomness(learner: Learner) -> dict[str, Any]:
+    return randomness.capture(learner.train_data, learner.valid_data)
 
 
 def _packed(history: list[dict[str, Any]]) -> Any:
@@ -71,13 +84,17 @@ def restore(learner: Learner, state: dict[str, Any]) -> None:
     learner.batches_done = learner.skip = state["batch"]
     learner.next_trackers = state["metrics"]
     learner.next_logged = state.get("logged")
+    own = metrics_of(learner.model)
+    for name, saved in state.get("module_metrics", {}).items():
+        if name in own:
+            own[name].load_state_dict(saved)
     for callback, (name, saved) in zip(learner.events.callbacks, state["callbacks"], strict=False):
         if type(callback).__name__ == name:
             callback.load_state_dict(saved)
-    _restore_randomness(learner, state)
+    restore_randomness(learner, state)
 
 
-def _restore_randomness(learner: Learner, state: dict[str, Any]) -> None:
+def restore_randomness(learner: Learner, state: dict[str, Any]) -> None:
     """Nothing; within an epoch the numbers are those of its begin, and the learner keeps the present ones for later.
 
     The order of an epoch's samples is drawn when it begins: a run that goes on within one draws the same order again,
@@ -86,7 +103,7 @@ def _restore_randomness(learner: Learner, state: dict[str, Any]) -> None:
     learner.epoch_randomness = state["epoch_randomness"]
     if learner.epoch_randomness is None:
         learner.next_randomness = None
-        randomness.restore(state["randomness"], learner.train_data)
+        randomness.restore(state["randomness"], learner.train_data, learner.valid_data)
     else:
         learner.next_randomness = state["randomness"]
-        randomness.restore(learner.epoch_randomness, learner.train_data)
+        randomness.restore(learner.epoch_randomness, learner.train_data, learner.valid_data)
