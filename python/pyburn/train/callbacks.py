@@ -11,6 +11,7 @@ from pyburn.autograd import no_grad
 from pyburn.train.checkpoints import better
 from pyburn.train.events import Callback
 from pyburn.train.renderers.text import is_number
+from pyburn.train.schedule import watched_in
 from pyburn.utils.tensorboard import SummaryWriter
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ class EarlyStopping(Callback):
     def after_epoch(self, learner: Learner) -> None:
         """Nothing; the run goes on while there is hope."""
         line = learner.history[-1]
-        if self.monitor not in line:
+        watched = watched_in(line, self.monitor)
+        if watched is None:
             names = ", ".join(name for name, value in line.items() if is_number(value))
             raise ValueError(f"EarlyStopping: an epoch has no {self.monitor!r}; it has {names}")
         self.sign = better(self.monitor, self.mode, learner.metrics)
-        value = self.sign * float(line[self.monitor])
+        value = self.sign * float(watched)
         if value > self.best + self.min_delta:
             self.best, self.best_epoch, self.waited = value, learner.epoch, 0
             return

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from pyburn import serialization
 from pyburn._files import replacing
 from pyburn.train.events import Callback
 from pyburn.train.metrics import Metric
+from pyburn.train.schedule import watched_in
 from pyburn.train.state import history_of
 
 if TYPE_CHECKING:
@@ -35,16 +37,36 @@ class Record:
     values: dict[str, float]
 
 
+_MORE = {"acc", "accuracy", "ap", "auc", "auroc", "bleu", "dice", "f1", "iou", "kappa", "map", "precision", "psnr"}
+_MORE |= {"r2", "recall", "reward", "return", "rouge", "score", "ssim"}
+_LESS = {"cer", "err", "error", "fid", "loss", "lpips", "mae", "mape", "mse", "nll", "perplexity", "ppl"}
+_LESS |= {"rmse", "wer"}
+
+
 def better(name: str, mode: str, metrics: Iterable[Metric] = ()) -> int:
-    """1 where more is better, -1 where less is: by `mode` ("max", "min"), else as the metric of that name says."""
+    """1 where more is better, -1 where less is: by `mode` ("max", "min"), else as the metric of that name says.
+
+    What a module logs by itself has no metric: there a word of its name says it.
+
+    Example:
+        >>> better("val_acc", "auto"), better("train/rec_loss", "auto"), better("val_foo", "min")
+        (1, -1, -1)
+    """
     if mode not in ("auto", "min", "max"):
         raise ValueError(f"mode is {mode!r}, but must be 'auto', 'min' or 'max'")
     if mode != "auto":
         return 1 if mode == "max" else -1
     found = next((each for each in metrics if name.partition("_")[2] == each.name), None)
-    if found is None or found.higher_is_better is None:
-        raise ValueError(f"no metric says whether more or less of {name!r} is better; give mode='max' or 'min'")
-    return 1 if found.higher_is_better else -1
+    if found is not None and found.higher_is_better is not None:
+        return 1 if found.higher_is_better else -1
+    words = [] if found is not None else [word for word in re.split("[^a-z0-9]+", name.lower()) if word]
+    for word in reversed(words):  # "recall_loss" is a loss
+        if word in _MORE or word in _LESS:
+            return 1 if word in _MORE else -1
+    raise ValueError(
+        f"no metric says whether more or less of {name!r} is better; say mode='max' or 'min' to what watches it, such "
+        f"as Learner(checkpoints=KeepBest({name!r}, mode='max'))"
+    )
 
 
 class Keep:
@@ -105,6 +127,7 @@ class KeepBest(Keep):
 
     Args:
         monitor: A name of an epoch's line, such as "valid_accuracy"; where a run has no validation, "train_..." counts.
+            Epochs that were not validated are not the best; where one was and lacks the number, it is an error.
         count: How many.
         mode: "max", "min", or "auto" to go by the metric's `higher_is_better`.
 
@@ -117,6 +140,7 @@ class KeepBest(Keep):
     def __init__(self, monitor: str = "valid_loss", count: int = 1, mode: str = "auto") -> None:
         self.monitor, self.count, self.mode = monitor, count, mode
         self.sign = 0 if mode == "auto" else better(monitor, mode)
+        self.needed = True  # whether an epoch that was validated must have the number
 
     def begin(self, metrics: Iterable[Metric]) -> None:
         """Nothing; the metric of the monitored number has said what is better."""
@@ -129,9 +153,10 @@ class KeepBest(Keep):
         return {file for *_, file in sorted(known, reverse=True)[: self.count]}
 
     def _number(self, record: Record) -> float:
-        names = (self.monitor, self.monitor.replace("valid_", "train_"))
-        value = next((record.values[name] for name in names if name in record.values), math.nan)
-        return self.sign * value
+        value = watched_in(record.values, self.monitor)
+        if value is None and self.needed and any(name.startswith(("val_", "valid_")) for name in record.values):
+            raise ValueError(f"KeepBest: an epoch has no {self.monitor!r}; it has {', '.join(record.values)}")
+        return math.nan if value is None else self.sign * value
 
 
 class Checkpoints(Callback):

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyburn import nn
 from pyburn._core import Tensor
+from pyburn.train import losses
 from pyburn.train.config import Config
 from pyburn.train.events import Callback
 from pyburn.train.learner import Learner
@@ -16,18 +17,6 @@ from pyburn.train.learner import Learner
 __all__ = ["TrainConfig", "Trainable", "train_model"]
 
 _F = nn.functional
-_LOSSES: dict[str, Callable[..., Tensor]] = {
-    "binary_cross_entropy": _F.binary_cross_entropy,
-    "binary_cross_entropy_with_logits": _F.binary_cross_entropy_with_logits,
-    "cross_entropy": _F.cross_entropy,
-    "huber": _F.huber_loss,
-    "kl_div": _F.kl_div,
-    "l1": _F.l1_loss,
-    "mae": _F.l1_loss,
-    "mse": _F.mse_loss,
-    "nll": _F.nll_loss,
-    "smooth_l1": _F.smooth_l1_loss,
-}
 _FIT = ("epochs", "batch_size", "resume")
 _LEARNER = tuple(name for name in inspect.signature(Learner).parameters if name not in ("model", "config"))
 _NAMES = (*_FIT, *_LEARNER)
@@ -129,9 +118,7 @@ class _Loss:
     """A loss by its name or function, of models too that give auxiliary outputs beside their main one."""
 
     def __init__(self, given: Any, aux_weight: float) -> None:
-        if isinstance(given, str) and given not in _LOSSES:
-            raise ValueError(f"train: there is no loss {given!r}; give a function, or one of {', '.join(_LOSSES)}")
-        self.given: Any = _LOSSES[given] if isinstance(given, str) else given
+        self.given: Any = losses.named(given)
         self.aux_weight = aux_weight
 
     def __call__(self, output: Any, target: Any) -> Tensor:

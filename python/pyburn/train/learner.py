@@ -24,10 +24,10 @@ from pyburn.train.folder import RunFolder
 from pyburn.train.gradients import Gradients
 from pyburn.train.interrupt import Interrupts
 from pyburn.train.logged import Logged
-from pyburn.train.metrics import Batch, Loss, Metric, metric
+from pyburn.train.metrics import Batch, Loss, Metric
 from pyburn.train.nonfinite import NonFiniteLoss, explain
 from pyburn.train.renderers import default_renderer
-from pyburn.train.schedule import Schedule
+from pyburn.train.schedule import Pace, Schedule
 
 __all__ = ["Learner", "epochs"]
 
@@ -48,7 +48,7 @@ class Learner:
         model: The module to train. Where it has `training_step(batch)` or `validation_step(batch)`, these give the loss
             (or a dictionary with "loss", and "output" and "target" for the metrics) and `loss` is not needed; what
             they `self.log(name, value)` stands in the epoch's line.
-        loss: Any `loss(output, target)`.
+        loss: Any `loss(output, target)`, or a name such as "cross_entropy".
         optimizer: An optimizer, a function that makes one from the weights, or a name such as "adamw". Without it, what
             the model's own `configure_optimizers()` gives in one of Lightning's forms, else "adamw".
         lr_scheduler: A schedule, or a function that makes one from the optimizer.
@@ -66,7 +66,7 @@ class Learner:
         clip_value: The largest size of each number in a gradient.
         precision: "bfloat16" or "float16" for mixed precision.
         recompute: Patterns of the layers whose activations are computed again in the backward pass instead of kept.
-        schedule_every: "step" or "epoch"; without it, what the schedule is usually meant for.
+        schedule_every: "step" or "epoch", or e.g. ("epoch", 2); without it, what the schedule is usually meant for.
         monitor: The number that decides what is best, by its name in an epoch's line, such as "valid_accuracy".
         checkpoints: Which checkpoints are kept; None keeps none.
         folder: The folder of the run; without it a new one under `runs/`, and False for no files at all.
@@ -85,7 +85,7 @@ class Learner:
     def __init__(
         self,
         model: nn.Module,
-        loss: Callable[..., Tensor] | None = None,
+        loss: Callable[..., Tensor] | str | None = None,
         optimizer: Optimizer | Callable[..., Optimizer] | str | None = None,
         lr_scheduler: LRScheduler | Callable[[Optimizer], LRScheduler] | None = None,
         *,
@@ -102,14 +102,14 @@ class Learner:
         clip_value: float | None = None,
         precision: Any = None,
         recompute: Sequence[str] = (),
-        schedule_every: str | None = None,
+        schedule_every: Pace | None = None,
         monitor: str = "valid_loss",
         checkpoints: Keep | str | None = "auto",
         folder: str | os.PathLike[str] | bool | None = None,
         config: Config | None = None,
         seed: int | None = None,
     ) -> None:
-        self.model, self.loss, self.config, self.seed, self.monitor = model, loss, config, seed, monitor
+        self.model, self.loss, self.config, self.seed, self.monitor = model, losses.named(loss), config, seed, monitor
         if device is not None:
             model.to(device)
         self.device = building.device_of(model)
@@ -122,9 +122,9 @@ class Learner:
         self.schedule = Schedule(building.scheduler(self.optimizer, lr_scheduler), schedule_every, monitor)
         self.gradients = Gradients(accumulate, clip_norm, clip_value, precision)
         self.strategy, self.recompute = strategy, tuple(recompute)
-        self.metrics = [Loss(), *(metric(each) for each in metrics)]
+        self.metrics = building.metrics(metrics)
         for each in self.metrics:
-            each.prepare(loss)
+            each.prepare(self.loss)
         self.trackers: dict[str, list[Metric]] = {}
         self.logged: dict[str, Logged] = {}
         self.events = Events()
@@ -352,7 +352,7 @@ class Learner:
             >>> sorted(learner.evaluate((pyburn.zeros(4, 2), pyburn.zeros(4, 1))))
             ['loss']
         """
-        if isinstance(data, Mapping):
+        if isinstance(data, Mapping) and not building.is_columns(data):
             return {name: self.evaluate(each, batch_size=batch_size) for name, each in data.items()}
         return self._evaluate("test", building.loader(data, batch_size, False, self.model))
 
@@ -401,7 +401,7 @@ class Learner:
 
     def _begin(self, split: str, training: bool) -> None:
         self.split, self.training = split, training
-        self._own_step = building.own_step(self.model, training)
+        self._own_step = building.own_step(self.model, split)
         if split not in self._twins:
             self._twins[split] = [copy.deepcopy(each) for each in self.metrics]
         self.trackers[split] = self._twins[split]

@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from pyburn import nn
 from pyburn._core import Tensor
 
-__all__ = ["fits", "refuse"]
+__all__ = ["fits", "named", "refuse"]
+
+_F = nn.functional
+_NAMES: dict[str, Callable[..., Tensor]] = {
+    "binary_cross_entropy": _F.binary_cross_entropy,
+    "binary_cross_entropy_with_logits": _F.binary_cross_entropy_with_logits,
+    "cross_entropy": _F.cross_entropy,
+    "huber": _F.huber_loss,
+    "kl_div": _F.kl_div,
+    "l1": _F.l1_loss,
+    "mae": _F.l1_loss,
+    "mse": _F.mse_loss,
+    "nll": _F.nll_loss,
+    "smooth_l1": _F.smooth_l1_loss,
+}
+
+
+def named(given: Any) -> Any:
+    """The loss that a name or a class of losses means; whatever else is given stays itself.
+
+    Example:
+        >>> named("mse").__name__, named(nn.MSELoss)
+        ('mse_loss', MSELoss())
+    """
+    if isinstance(given, type) and issubclass(given, nn.Module):
+        return given()
+    if not isinstance(given, str):
+        return given
+    if given not in _NAMES:
+        raise ValueError(f"train: there is no loss {given!r}; give a function, or one of {', '.join(_NAMES)}")
+    return _NAMES[given]
 
 
 def fits(loss: Any) -> bool:
