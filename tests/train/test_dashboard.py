@@ -26,7 +26,7 @@ def shown(app):
     return "\n".join("".join(segment.text for segment in line) for line in app.screen._compositor.render_strips())
 
 
-def watched(tmp_path, session, pause):
+def watched(tmp_path, session, pause, size=(110, 40)):
     """The learner after a run that stood still at step `pause`, steered by `session(app, pilot, board, learner)`."""
     made = runs.learner(tmp_path, metrics=["accuracy"])
     board = made.board = Board()
@@ -44,7 +44,7 @@ def watched(tmp_path, session, pause):
 
     async def main():
         app = Dashboard(board, work)
-        async with app.run_test(size=(110, 40)) as pilot:
+        async with app.run_test(size=size) as pilot:
             await session(app, pilot, board, made)
         while not board.finished.is_set():  # the run outlives a screen that is gone
             board.stop()
@@ -59,6 +59,21 @@ async def until(pilot, condition):
     while not condition():
         assert time.monotonic() < end
         await pilot.pause(0.02)
+
+
+def test_a_terminal_of_24_lines_has_plots_too(tmp_path):
+    async def session(app, pilot, board, made):
+        await until(pilot, board.waiting.is_set)
+        app.refresh_all()
+        await pilot.pause()
+        screen = shown(app)
+        assert "loss by epoch" in screen
+        assert "accuracy by epoch" not in screen
+        assert any(0x2800 < ord(sign) < 0x2900 for sign in screen)
+        await pilot.press("p")
+        await until(pilot, board.finished.is_set)
+
+    watched(tmp_path, session, pause=20, size=(80, 24))
 
 
 def test_a_run_is_paused_goes_on_and_is_shown(tmp_path):

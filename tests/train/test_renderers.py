@@ -45,8 +45,19 @@ def test_the_bar_of_a_terminal():
     screen = Console(file=io.StringIO(), force_terminal=True, width=160)
     history = runs.fit(runs.learner(False, renderer=ProgressRenderer(screen), metrics=["accuracy"]), 3)
     shown = screen.file.getvalue()
-    for part in ("epoch 1/3 train", "train_accuracy", "0/8", f"{history[-1]['valid_loss']:.4g}"):
+    for part in ("epoch 1/3 train", "accuracy", "0/8", f"{history[-1]['valid_loss']:.4g}"):
         assert part in shown
+
+
+def test_numbers_are_whole_in_a_narrow_terminal():
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    names = ["accuracy", "f1", "precision", "recall", train.metrics.F1(average="micro", name="a_long_name_of_a_metric")]
+    history = runs.fit(runs.learner(False, renderer=ProgressRenderer(screen), metrics=names), 2)
+    shown = screen.file.getvalue()
+    for name in ("valid_accuracy", "valid_recall", "train_loss"):
+        assert f" {number(history[-1][name])} " in shown
+    assert "more numbers do not fit here" in shown
+    assert not [line for line in shown.splitlines() if line.startswith("    1 ") and "…" in line]
 
 
 def test_the_bar_stands_still_after_an_error():

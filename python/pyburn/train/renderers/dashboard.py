@@ -37,7 +37,7 @@ class Plot(Static):
     """One picture: the curves of one number."""
 
     def __init__(self, board: Board, number: int) -> None:
-        super().__init__()
+        super().__init__(classes="further" if number >= PLOTS // 2 else None)
         self.board, self.number = board, number
 
     def render(self) -> RenderableType:
@@ -99,7 +99,12 @@ class Dashboard(App[None]):
     #numbers, #machine { width: 1fr; border: round $surface-lighten-2; padding: 0 1; height: 100%;
         border-title-color: $text; }
     RichLog { height: 4; padding: 0 1; background: $surface; }
+    Screen.-low #plots { grid-size: 2 1; }
+    Screen.-low .further { display: none; }
+    Screen.-low RichLog { height: 2; }
     """
+    # Four plots in 24 lines would show nothing.
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-low"), (34, "-high")]
 
     def __init__(self, board: Board, work: Callable[[], None] | None = None) -> None:
         super().__init__()

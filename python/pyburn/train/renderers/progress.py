@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from pyburn.train.events import Callback
 from pyburn.train.renderers import text
@@ -16,7 +18,7 @@ from pyburn.train.renderers import text
 if TYPE_CHECKING:
     from pyburn.train.learner import Learner
 
-__all__ = ["ProgressRenderer"]
+__all__ = ["ProgressRenderer", "fitting", "heading"]
 
 
 class ProgressRenderer(Callback):
@@ -33,6 +35,7 @@ class ProgressRenderer(Callback):
         self.console = console or Console(stderr=True)
         self.epochs = epochs
         self._live: Live | None = None
+        self._numbers = Text("", "dim", no_wrap=True, overflow="ellipsis")  # of the batches so far, below the bar
         self._shown = 0.0
 
     def before_fit(self, learner: Learner) -> None:
@@ -44,17 +47,17 @@ class ProgressRenderer(Callback):
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[numbers]}"),
             console=self.console,
         )
-        self._task = self._bar.add_task("", total=None, numbers="")
+        self._task = self._bar.add_task("", total=None)
         self._live = Live(self._view(learner), console=self.console, refresh_per_second=8, transient=False)
         self._live.start()
 
     def _begin(self, live: Live, learner: Learner, what: str, data: Any) -> None:
         total = text.length(data)
         description = f"epoch {learner.epoch}/{learner.last_epoch} {what}"
-        self._bar.reset(self._task, total=total, description=description, numbers="")
+        self._bar.reset(self._task, total=total, description=description)
+        self._numbers.plain = ""
         live.refresh()
 
     def before_train(self, learner: Learner) -> None:
@@ -75,7 +78,7 @@ class ProgressRenderer(Callback):
         self._bar.advance(self._task)
         # Numbers are read eight times a second at most: on a GPU reading waits for the device.
         if time.monotonic() - self._shown > 0.125:
-            self._bar.update(self._task, numbers=text.summary(learner.values()))
+            self._numbers.plain = text.summary(learner.values())
             self._shown = time.monotonic()
 
     def after_epoch(self, learner: Learner) -> None:
@@ -87,6 +90,7 @@ class ProgressRenderer(Callback):
         """Nothing; the display stands still."""
         if self._live is not None:
             self._bar.update(self._task, visible=False)
+            self._numbers.plain = ""
             self._live.update(self._view(learner), refresh=True)
             self._live.stop()
             self._live = None
@@ -97,14 +101,65 @@ class ProgressRenderer(Callback):
 
     def _view(self, learner: Learner) -> RenderableType:
         if not learner.history:
-            return self._bar
-        names = [name for name, value in learner.history[-1].items() if name != "step" and text.is_number(value)]
+            return Group(self._bar, self._numbers)
+        lines = learner.history[-self.epochs :]
+        names = [name for name, value in lines[-1].items() if name != "step" and text.is_number(value)]
+        cells = {name: [text.number(line[name]) if name in line else "" for line in lines] for name in names}
+        shown = fitting(cells, self.console.width)
         table = Table(box=None, pad_edge=False)
-        for name in names:
-            table.add_column(name, justify="right")
-        for line in learner.history[-self.epochs :]:
-            table.add_row(*(text.number(line[name]) if name in line else "" for name in names))
-        watched = [name for name in names if name.endswith("_loss")]
-        curves = [text.sparkline([line[name] for line in learner.history if name in line]) for name in watched]
-        lines = [f"{name} {curve}" for name, curve in zip(watched, curves, strict=True)]
-        return Group(table, "\n".join(lines), self._bar)
+        for name in shown:
+            table.add_column(Text("\n".join(heading(name))), justify="right", vertical="bottom", no_wrap=True)
+        for row in zip(*(cells[name] for name in shown), strict=True):
+            table.add_row(*row)
+        parts: list[RenderableType] = [table]
+        if len(shown) < len(names):
+            parts.append(
+                Text(f"{len(names) - len(shown)} more numbers do not fit here; learner.history has all", "dim")
+            )
+        for name in (name for name in names if name.endswith("_loss")):
+            curve = text.sparkline([line[name] for line in learner.history if name in line])
+            parts.append(Text(f"{name} {curve}"))
+        return Group(*parts, self._bar, self._numbers)
+
+
+def heading(name: str, width: int = 10) -> list[str]:
+    """The name of a column in lines that are no wider than its numbers need.
+
+    Example:
+        >>> heading("valid_accuracy"), heading("train_a_rather_long_name")
+        (['valid', 'accuracy'], ['train', 'a_rather', 'long_name'])
+    """
+    split, _, rest = name.partition("_")
+    lines = [split]
+    for word in rest.split("_") if rest else []:
+        joined = f"{lines[-1]}_{word}"
+        if len(lines) > 1 and len(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(word)
+    short = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
+    return short if len(short) <= 4 else [*short[:3], short[3][: width - 1] + "…"]
+
+
+def fitting(cells: Mapping[str, Sequence[str]], width: int) -> list[str]:
+    """The columns that fit: what validation says goes before what training says, losses before all.
+
+    Example:
+        >>> cells = {name: ["0.1234"] for name in ("epoch", "lr", "train_loss", "train_f1", "valid_loss", "valid_f1")}
+        >>> fitting(cells, 32)
+        ['epoch', 'train_loss', 'valid_loss', 'valid_f1']
+    """
+
+    def rank(name: str) -> int:
+        if name == "epoch" or name.endswith("_loss"):
+            return 0
+        return 1 if name.startswith(("valid_", "val_")) else 2 if name in ("lr", "seconds") else 3
+
+    chosen: set[str] = set()
+    left = width
+    for name in sorted(cells, key=rank):
+        left -= 2 + max(len(each) for each in (*heading(name), *cells[name]))
+        if left < -2:  # the last column has nothing after it
+            break
+        chosen.add(name)
+    return [name for name in cells if name in chosen]
