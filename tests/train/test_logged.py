@@ -114,3 +114,61 @@ def test_what_is_no_number_says_so():
         logged.log("map", pyburn.ones(4))
     with pytest.raises(ValueError, match="must be one of mean, sum, min, max"):
         logged.log("a", 1.0, reduce_fx="median")
+
+
+class Hooked(Module):
+    """A module that counts on Lightning's hooks and properties."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.outputs = [], []
+
+    def training_step(self, batch, batch_idx):
+        assert self.device == batch[0].device
+        self.calls.append(("step", self.current_epoch, self.global_step))
+        return super().training_step(batch, batch_idx)
+
+    def on_validation_epoch_end(self):
+        self.log("val_best", float(len(self.outputs)))
+        self.outputs.clear()
+
+    def on_validation_batch_start(self, batch, batch_idx):
+        self.outputs.append(batch_idx)
+
+    def on_validation_batch_end(self, outputs, batch, batch_idx):
+        assert self.outputs[-1] == batch_idx == len(self.outputs) - 1
+
+    def on_before_optimizer_step(self, optimizer):
+        self.calls.append(type(optimizer).__name__)
+
+    def on_train_epoch_end(self):
+        self.log("seen", self.current_epoch)
+
+    def on_train_start(self):
+        self.calls.append("start")
+
+    def on_train_end(self):
+        self.calls.append("end")
+
+    def on_test_epoch_end(self):
+        self.log("test_end", self.global_step)
+
+
+def test_hooks_of_lightning():
+    learner = train.Learner(Hooked(), folder=False, renderer=None, seed=5)
+    history = fit(learner, 2)
+    calls = learner.model.calls
+    assert calls[:4] == ["start", ("step", 0, 0), "Adam", ("step", 0, 1)]
+    assert (calls[-3], calls[-1]) == (("step", 1, 13), "end")
+    assert [(line["val_best"], line["seen"]) for line in history] == [(4, 0), (4, 1)]
+    assert not hasattr(learner.model, "current_epoch")
+    assert learner.evaluate(runs.problem()[2])["test_end"] == 14
+    assert not hasattr(learner.model, "global_step")
+
+
+def test_what_a_module_has_itself_stays():
+    learner = train.Learner(Hooked(), folder=False, renderer=None)
+    learner.model.global_step = -1
+    fit(learner, 1)
+    assert learner.model.global_step == -1
+    assert learner.model.calls[1] == ("step", 0, -1)

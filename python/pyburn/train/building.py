@@ -20,6 +20,7 @@ from pyburn.train import batches
 from pyburn.train.callbacks import TensorBoard
 from pyburn.train.checkpoints import Checkpoints, Keep, KeepBest, KeepLast
 from pyburn.train.events import Callback
+from pyburn.train.hooks import ModuleHooks, has_hooks
 from pyburn.train.metrics import Loss, Metric, metric
 from pyburn.train.renderers.board import Board
 from pyburn.train.report import Report
@@ -228,6 +229,8 @@ def callbacks(
             yield Checkpoints(_usual_keep(learner) if isinstance(checkpoints, str) else checkpoints)
     if renderer is not None:
         yield default_renderer() if isinstance(renderer, str) else renderer
+    if has_hooks(learner.model):
+        yield ModuleHooks()
 
 
 def _callback(given: Any) -> Callback:
