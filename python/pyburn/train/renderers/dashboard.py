@@ -104,7 +104,7 @@ class Dashboard(App[None]):
     Screen.-low RichLog { height: 2; }
     """
     # Four plots in 24 lines would show nothing.
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-low"), (34, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
 
     def __init__(self, board: Board, work: Callable[[], None] | None = None) -> None:
         super().__init__()
