@@ -80,9 +80,12 @@ def test_classes_that_are_missing():
     each = metrics.AUROC(average="none")(scores, pyburn.tensor([0, 1, 1]))
     assert each[:2].tolist() == [1.0, 0.5] and math.isnan(each[2].item())
     assert metrics.AUROC()(scores, pyburn.tensor([0, 1, 1])) == 0.75  # over the classes that have an area
+    assert metrics.AUCPR()(scores, pyburn.tensor([0, 1, 1])) == pytest.approx((1 + 5 / 6) / 2)  # torchmetrics likewise
     with pytest.warns(UserWarning, match="No positive class"):
-        expected = sklearn.metrics.average_precision_score(np.eye(3)[[0, 1, 1]], scores.numpy(), average="macro")
-    agree(metrics.AUCPR()(scores, pyburn.tensor([0, 1, 1])), expected)
+        expected = sklearn.metrics.average_precision_score([[0, 1], [0, 0]], [[0.1, 0.4], [0.2, 0.3]], average="macro")
+    labels = pyburn.tensor([[0.1, 0.4], [0.2, 0.3]]), pyburn.tensor([[0, 1], [0, 0]])
+    agree(metrics.AUCPR()(*labels), expected)
+    assert metrics.AUCPR(average="weighted")(labels[0], labels[1] * 0) == 0.0
 
 
 def test_wrong_values_say_what_to_do():

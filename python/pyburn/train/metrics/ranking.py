@@ -27,6 +27,7 @@ class CurveArea(Accumulated):
     """
 
     higher_is_better: bool | None = True
+    _lacking = math.nan  # the area of a label whose samples are all of one kind
 
     def __init__(
         self,
@@ -88,13 +89,19 @@ class CurveArea(Accumulated):
         if self.average == "micro":
             columns = [(cat([pair[0] for pair in columns]), cat([pair[1] for pair in columns]))]
         areas = [self._area(*pair) for pair in columns]
+        if task != "multiclass":
+            areas = [
+                self._lacking if math.isnan(area) and len(pair[0]) else area
+                for area, pair in zip(areas, columns, strict=True)
+            ]
         if len(areas) == 1:
             return areas[0]
         if self.average == "none":
             return tensor(areas, dtype=float64)
         weights = [float(pair[1].sum()) if self.average == "weighted" else 1.0 for pair in columns]
         known = [(area * weight, weight) for area, weight in zip(areas, weights, strict=True) if not math.isnan(area)]
-        return divide(sum(pair[0] for pair in known), sum(pair[1] for pair in known))
+        total = sum(pair[1] for pair in known)
+        return divide(sum(pair[0] for pair in known), total) if total or not known else self._lacking
 
     def _valid(self, scores: Tensor, targets: Tensor, positive: int) -> tuple[Tensor, Tensor]:
         if self._read.ignore_index is not None:
@@ -141,8 +148,8 @@ class AUROC(CurveArea):
 class AUCPR(CurveArea):
     """The average precision: precision at each threshold, weighted by the gain of recall; 0 without a positive.
 
-    This is scikit-learn's average_precision_score, which steps where the trapezoidal rule would be too optimistic, and
-    which counts a class that does not occur as 0.
+    This is scikit-learn's average_precision_score, which steps where the trapezoidal rule would be too optimistic. Of
+    several classes one that does not occur is nan and left out of the mean, as in torchmetrics; scikit-learn counts 0.
     Arguments: see `CurveArea`.
 
     Example:
@@ -154,10 +161,11 @@ class AUCPR(CurveArea):
     """
 
     name = "auc_pr"
+    _lacking = 0.0
 
     def _area(self, scores: Tensor, positive: Tensor) -> float:
         if not len(scores):
             return math.nan
         true, false = _steps(scores, positive)
         gained = true - cat([true.new_zeros([1]), true[:-1]])
-        return divide((gained * true / (true + false)).sum(), true[-1]) if float(true[-1]) else 0.0
+        return divide((gained * true / (true + false)).sum(), true[-1])
