@@ -245,3 +245,20 @@ def test_losses_by_name_and_class(loss):
     assert losses[0][-1]["valid_loss"] == losses[1][-1]["valid_loss"]
     with pytest.raises(ValueError, match="there is no loss 'crossentropy'"):
         train.Learner(runs.model(), "crossentropy", **SILENT)
+
+
+def test_inputs_within_a_pair():
+    class Two(nn.Linear):
+        def forward(self, x, scale, shift=0.0):
+            return super().forward(x) * scale + shift
+
+    class Listed(nn.Linear):
+        def forward(self, both):
+            return super().forward(both[0]) * both[1]
+
+    inputs, classes, _ = runs.problem()
+    samples = [((inputs[i], pyburn.ones(1)), classes[i]) for i in range(32)]
+    for kind in (Two, Listed):
+        made = train.Learner(kind(8, 3), nn.CrossEntropyLoss(), **SILENT)
+        made.fit(pyburn.utils.data.DataLoader(samples, 8), epochs=1)
+        assert made.predict(pyburn.utils.data.DataLoader(samples, 8)).shape == (32, 3)

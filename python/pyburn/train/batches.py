@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,14 +61,29 @@ def split(data: Any) -> tuple[Any, Any]:
 
 
 def call(model: Any, inputs: Any) -> Any:
-    """What the model makes of the inputs: entries of a mapping by name, of a tuple in order."""
+    """What the model makes of the inputs: entries of a mapping by name, of a tuple in order.
+
+    A list, which is what a loader makes of nested tuples, is one argument unless the model needs several.
+    """
     if isinstance(inputs, Tensor):
         return model(inputs)
     if isinstance(inputs, Mapping):
         return model(**inputs)
     if isinstance(inputs, tuple) and not hasattr(inputs, "_fields"):
         return model(*inputs)
+    if type(inputs) is list and _needs_several(type(model)):
+        return model(*inputs)
     return model(inputs)
+
+
+@functools.cache
+def _needs_several(kind: Any) -> bool:
+    """Whether `forward` of this class of models has more than one argument without a default."""
+    try:
+        names = list(inspect.signature(kind.forward).parameters.values())[1:]
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return sum(each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD for each in names) > 1
 
 
 def size_of(data: Any) -> int:
