@@ -262,3 +262,10 @@ def test_inputs_within_a_pair():
         made = train.Learner(kind(8, 3), nn.CrossEntropyLoss(), **SILENT)
         made.fit(pyburn.utils.data.DataLoader(samples, 8), epochs=1)
         assert made.predict(pyburn.utils.data.DataLoader(samples, 8)).shape == (32, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype"), [(32, None), ("32-true", None), (16, pyburn.float16), ("16", pyburn.float16)]
+)
+def test_precisions_by_lightnings_numbers(given, dtype):
+    assert runs.learner(False, precision=given).gradients.dtype is dtype

@@ -18,6 +18,8 @@ _PRECISIONS = {
     None: None,
     "float32": None,
     "32": None,
+    "32-true": None,
+    32: None,
     float32: None,
     "bfloat16": bfloat16,
     "bf16": bfloat16,
@@ -26,7 +28,9 @@ _PRECISIONS = {
     "float16": float16,
     "fp16": float16,
     "f16": float16,
+    "16": float16,
     "16-mixed": float16,
+    16: float16,
     float16: float16,
 }
 
