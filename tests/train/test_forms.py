@@ -269,3 +269,50 @@ def test_inputs_within_a_pair():
 )
 def test_precisions_by_lightnings_numbers(given, dtype):
     assert runs.learner(False, precision=given).gradients.dtype is dtype
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8])
+def test_targets_with_a_share_for_each_class(share):
+    """Under cross entropy these are classes, though they look like labels that stand beside each other."""
+    inputs, classes, _ = runs.problem()
+    shares = nn.functional.one_hot(classes, 3) * (share - (1 - share) / 2) + (1 - share) / 2
+    made = runs.learner(False, metrics=["accuracy", "f1", "auroc"])
+    made.fit((inputs, shares), epochs=1)
+    plain = runs.learner(False, metrics=["accuracy", "f1", "auroc"])
+    plain.model = made.model
+    expected = plain.evaluate((inputs, classes))
+    found = made.evaluate((inputs, shares))
+    assert {name: found[name] for name in ("accuracy", "f1", "auroc")} == {
+        name: expected[name] for name in ("accuracy", "f1", "auroc")
+    }
+
+
+def test_a_batch_of_texts_is_one_input():
+    class Lengths(nn.Linear):
+        def forward(self, texts):
+            return super().forward(pyburn.tensor([[float(len(text))] for text in texts]))
+
+    samples = [("good", 1), ("awful", 0)] * 8
+    made = train.Learner(Lengths(1, 2), nn.CrossEntropyLoss(), metrics=["accuracy"], **SILENT)
+    made.fit(pyburn.utils.data.DataLoader(samples, 4), epochs=1)
+    assert made.predict(pyburn.utils.data.DataLoader(samples, 4)).shape == (16, 2)
+
+
+def test_what_a_step_leaves_out_is_named():
+    class Steps(nn.Linear):
+        def training_step(self, batch):
+            return nn.functional.cross_entropy(self(batch[0]), batch[1])
+
+    with pytest.raises(TypeError, match=r'no output to judge; where the model .* let it return {"loss"'):
+        runs.fit(train.Learner(Steps(8, 3), metrics=["accuracy"], **SILENT))
+    with pytest.raises(ValueError, match="no loss; give the Learner a loss, the model a validation_step"):
+        runs.fit(train.Learner(Steps(8, 3), **SILENT))
+
+
+def test_weights_of_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made = runs.learner("~/run")
+    runs.fit(made, 2)
+    other = runs.learner(False)
+    other.load(tmp_path / "run" / "checkpoints" / "epoch-0002.pt")
+    assert pyburn.equal(other.model[0].weight, made.model[0].weight)

@@ -63,15 +63,17 @@ def split(data: Any) -> tuple[Any, Any]:
 def call(model: Any, inputs: Any) -> Any:
     """What the model makes of the inputs: entries of a mapping by name, of a tuple in order.
 
-    A list, which is what a loader makes of nested tuples, is one argument unless the model needs several.
+    A list, which is what a loader makes of nested tuples, is one argument unless the model needs several; so is a tuple
+    of texts, which is a batch of them.
     """
     if isinstance(inputs, Tensor):
         return model(inputs)
     if isinstance(inputs, Mapping):
         return model(**inputs)
-    if isinstance(inputs, tuple) and not hasattr(inputs, "_fields"):
+    if isinstance(inputs, tuple) and not hasattr(inputs, "_fields") and not isinstance(inputs[0], str):
         return model(*inputs)
-    if type(inputs) is list and _needs_several(type(model)):
+    kind: Any = type(model)
+    if type(inputs) is list and _needs_several(kind):
         return model(*inputs)
     return model(inputs)
 

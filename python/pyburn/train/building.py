@@ -364,8 +364,9 @@ def save_weights(model: nn.Module, path: str | os.PathLike[str]) -> None:
 
 
 def load_weights(model: nn.Module, path: str | os.PathLike[str], device: Any) -> None:
-    """Nothing; the model has the weights of the file at `path`."""
+    """Nothing; the model has the weights of the file at `path`, which may also be a checkpoint of a run."""
     if os.fspath(path).endswith(".safetensors"):
         model.load_state_dict(safetensors.load_file(path))
-    else:
-        model.load_state_dict(serialization.load(path, map_location=device))
+        return
+    found = serialization.load(path, map_location=device)
+    model.load_state_dict(found["model"] if "format" in found and "model" in found else found)

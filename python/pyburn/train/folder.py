@@ -34,7 +34,7 @@ class RunFolder(Callback):
     order = 90
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else Path(path).expanduser()
         self._lines: IO[str] | None = None
         self._offset: int | None = None
         self._table: IO[str] | None = None

@@ -503,7 +503,7 @@ class Learner:
         building.save_weights(self.model, path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Nothing; the model has the weights of the file at `path`."""
+        """Nothing; the model has the weights of the file at `path`: one of `save`, or a checkpoint of a run."""
         building.load_weights(self.model, path, self.device)
 
 

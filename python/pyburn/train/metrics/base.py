@@ -307,6 +307,11 @@ def to_tensor(name: str, role: str, value: Any) -> Tensor:
     """
     if isinstance(value, Tensor):
         return value.detach()
+    if value is None:
+        raise TypeError(
+            f"{name}: there is no {role} to judge; where the model has a training_step or validation_step itself, let "
+            'it return {"loss": loss, "output": output, "target": target}.'
+        )
     try:
         return as_tensor(value)
     except (TypeError, ValueError, RuntimeError):

@@ -80,9 +80,11 @@ class LabelReader:
         return self._classes_of(output, target) if task == "multiclass" else self._flags_of(task, output, target)
 
     def learn(self, loss: Any) -> None:
-        """Nothing; whether outputs are logits is known from the loss of the run, where nobody has said it."""
+        """Nothing; what outputs and targets are is known from the loss of the run, where nobody has said it."""
         if self.from_logits is None:
             self.from_logits = takes_logits(loss)
+        if self.task is None and any(_is(loss, each) for each in _OF_CLASSES):
+            self.task = "multiclass"  # also where a target has a share for each class, as a label for each would look
 
     def scores(self, output: Any, target: Any) -> tuple[Task, Tensor, Tensor, Tensor | int]:
         """Scores (M, C), targets (M,) or (M, L), and how many scores cannot be judged, for metrics of the ranking."""
@@ -233,6 +235,11 @@ _OF_LOGITS = (
     *(F.cross_entropy, F.nll_loss, F.binary_cross_entropy_with_logits, F.multilabel_soft_margin_loss),
 )
 _OF_CHANCES = (nn.BCELoss, F.binary_cross_entropy)
+_OF_CLASSES = (nn.CrossEntropyLoss, nn.NLLLoss, F.cross_entropy, F.nll_loss)
+
+
+def _is(loss: Any, known: Any) -> bool:
+    return loss is known or (isinstance(known, type) and isinstance(loss, known))
 
 
 def takes_logits(loss: Any) -> bool | None:
@@ -243,7 +250,7 @@ def takes_logits(loss: Any) -> bool | None:
         (True, False, None)
     """
     for known, answer in ((_OF_LOGITS, True), (_OF_CHANCES, False)):
-        if any(loss is each or (isinstance(each, type) and isinstance(loss, each)) for each in known):
+        if any(_is(loss, each) for each in known):
             return answer
     return None
 

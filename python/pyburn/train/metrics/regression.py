@@ -172,7 +172,10 @@ class Loss(Mean):
     def observe(self, batch: Batch) -> None:
         """Takes the loss of one batch into account, weighted by its size."""
         if self.function is None and batch.loss is None:
-            raise ValueError(f"{self.name}: the batch has no loss; give the Learner a loss, or Loss a function.")
+            raise ValueError(
+                f"{self.name}: the batch has no loss; give the Learner a loss, the model a validation_step, or Loss a "
+                "function."
+            )
         if self.function is None and batch.value is not None:
             state, total = self._state, batch.value * batch.size
             if state and not self._waiting:
