@@ -297,3 +297,31 @@ def test_one_label_has_nothing_to_average(average):
     assert metrics.Accuracy("binary", average=average)(chances, target) == 0.75
     assert metrics.Hamming("binary", average=average)(chances, target) == 0.25
     assert metrics.F1("binary", average=average)(chances, target) == 0.0
+
+
+@pytest.mark.parametrize("make", [metrics.F1, metrics.Accuracy, metrics.ConfusionMatrix])
+@pytest.mark.parametrize("wrong", [5, -1])
+def test_predictions_that_are_no_class_are_named(make, wrong):
+    options = {} if make is metrics.ConfusionMatrix else {"average": "macro"}
+    with pytest.raises(ValueError, match="1 labels are no class; expected 0 to 2"):
+        make(num_classes=3, **options).update(pyburn.tensor([1, wrong]), pyburn.tensor([1, 1]))
+
+
+def test_classes_between_classes_are_named():
+    scores = pyburn.tensor([[0.1, 0.9], [0.8, 0.2]])
+    assert metrics.Accuracy()(scores, pyburn.tensor([1.0, 0.0])) == 1.0
+    with pytest.raises(ValueError, match="1 labels are no class"):
+        metrics.Accuracy().update(scores, pyburn.tensor([1.0, 0.5]))
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+def test_scores_that_are_not_defined_can_be_left_out(average):
+    predicted, true = [0, 0, 1, 1], [0, 2, 1, 0]
+    options = {"average": average, "zero_division": math.nan}
+    for make, oracle in (
+        (metrics.Precision, sklearn.metrics.precision_score),
+        (metrics.Recall, sklearn.metrics.recall_score),
+        (metrics.F1, sklearn.metrics.f1_score),
+    ):
+        found = make(num_classes=3, **options)(pyburn.tensor(predicted), pyburn.tensor(true))
+        agree(found, oracle(true, predicted, **options))

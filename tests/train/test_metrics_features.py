@@ -211,3 +211,12 @@ def test_in_a_learner():
     history = made.fit((images, images), (images, images), epochs=15)
     for name in ("valid_fid", "valid_lpips", "valid_dists"):
         assert history[-1][name] < history[0][name]
+
+
+def test_batches_without_images():
+    images, real, none = pyburn.rand(8, 3), pyburn.rand(8, 3), pyburn.rand(0, 3)
+    plain, empty = metrics.FID(lambda images: images), metrics.FID(lambda images: images)
+    plain.update(images, real)
+    for pair in ((none, none), (images, real), (none, none)):
+        empty.update(*pair)
+    assert empty.compute() == pytest.approx(plain.compute())

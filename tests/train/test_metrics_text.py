@@ -114,3 +114,10 @@ def test_wrong_inputs_say_what_to_do():
         metrics.CER().update(3, ["a"])
     with pytest.raises(ValueError, match="one weight per length"):
         metrics.BLEU(3, weights=[0.5, 0.5])
+
+
+@pytest.mark.parametrize("make", [metrics.WER, metrics.CER])
+def test_rates_know_no_list_of_references(make):
+    with pytest.raises(ValueError, match="an output is a str and its target a list"):
+        make().update(["a b"], [["a b", "a c"]])
+    assert make()([["a", "b"]], [["a", "c"]]) == 0.5

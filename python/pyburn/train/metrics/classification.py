@@ -43,7 +43,7 @@ class ClassScore(Accumulated):
         from_logits: Whether outputs of binary and multilabel tasks are logits, not probabilities. Without it the
             Learner's loss says so where it can. Values outside of 0 to 1 are refused otherwise, so that the threshold
             cannot silently be the wrong one.
-        zero_division: The score of a class where nothing is divided by nothing.
+        zero_division: The score of a class where nothing is divided by nothing; nan leaves it out of the mean.
     """
 
     higher_is_better: bool | None = True
@@ -151,6 +151,8 @@ class ClassScore(Accumulated):
             weights = ((tp + fn if needs_targets else tp + fp + fn) > 0).to(float64)
         else:
             weights = tp * 0 + 1
+        if math.isnan(self.zero_division):  # scores that are not defined are left out, as in scikit-learn
+            weights, scores = where(scores != scores, 0.0, weights), where(scores != scores, 0.0, scores)
         return divide((scores * weights).sum(), weights.sum()) if float(weights.sum()) else self.zero_division
 
     def _quotient(self, above: Tensor, below: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ class FID(Accumulated):
                     f"{self.name}: the network gave {shape}; expected features (N, D): pool or flatten them."
                 )
             features = features.to(float64 if features.device.type == "cpu" else float32)
-            mean = features.mean(0)
+            mean = features.sum(0) / max(len(features), 1)
             rest = features - mean
             found |= {f"{role}_count": len(features), f"{role}_mean": mean, f"{role}_spread": rest.T @ rest}
         return found
@@ -76,7 +76,7 @@ class FID(Accumulated):
         # Products of features lose their digits where the mean is large: spreads are merged around their means.
         merged = super()._merge(old, new)
         for role in ("output", "target"):
-            share = new[f"{role}_count"] / merged[f"{role}_count"]
+            share = new[f"{role}_count"] / max(merged[f"{role}_count"], 1)
             step = new[f"{role}_mean"] - old[f"{role}_mean"]
             merged[f"{role}_mean"] = old[f"{role}_mean"] + step * share
             between = step.unsqueeze(1) * step.unsqueeze(0) * old[f"{role}_count"] * share

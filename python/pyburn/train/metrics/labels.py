@@ -180,6 +180,10 @@ class LabelReader:
         if not output.is_floating_point() and classes is not None:
             wrong = (prediction < 0) | (prediction >= classes)
             bad = bad + (wrong if valid is None else wrong & valid).sum()
+            prediction = where(wrong, 0, prediction)  # so that counting does not fail before the check has its say
+        if target.is_floating_point():
+            between = target != target.round()
+            bad = bad + (between if valid is None else between & valid).sum()
         return Labels("multiclass", prediction.to(int64), target.to(int64), valid, classes, bad, 0)
 
     def _best(self, output: Tensor, target: Tensor) -> tuple[int, Tensor, Tensor]:

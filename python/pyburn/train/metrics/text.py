@@ -220,6 +220,11 @@ class WER(TextMetric):
     def _statistics(self, output: Any, target: Any) -> State:
         errors = length = 0
         for guess, own in self._pairs(output, target):
+            if isinstance(guess, str) is not isinstance(own, str):
+                raise ValueError(
+                    f"{self.name}: an output is a {type(guess).__name__} and its target a {type(own).__name__}; give "
+                    "one text, or one sequence of tokens, for each: this rate knows no list of references."
+                )
             tokens, reference = self._tokens(guess), self._tokens(own)
             errors += edit_distance(tokens, reference)
             length += len(reference)
