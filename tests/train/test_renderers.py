@@ -69,16 +69,25 @@ def test_the_bar_stands_still_after_an_error():
     assert "ZeroDivisionError" in screen.file.getvalue()
 
 
-def test_the_table_of_a_notebook():
+def test_the_table_of_a_notebook(tmp_path):
     shown = []
 
     class Handle:
         def update(self, content):
             shown.append(content._repr_html_())
 
-    history = runs.fit(runs.learner(False, renderer=NotebookRenderer(lambda content, display_id: Handle())), 2)
+    renderer = NotebookRenderer(lambda content, display_id: Handle(), every=0.0)
+    history = runs.fit(runs.learner(tmp_path, renderer=renderer), 2)
     assert shown[-1].count("<tr>") == 3
     assert f"<td>{number(history[-1]['train_loss'])}</td>" in shown[-1]
+    assert shown[-1].endswith("report.html</p>")
+    assert "<progress value=3 max=8></progress> epoch 1/2 train 3/8  loss " in shown[2]
+    assert any("epoch 2/2 valid 1/4" in each for each in shown)
+    before = len(shown)
+    made = runs.learner(False, renderer=NotebookRenderer(lambda content, display_id: Handle(), every=1e9))
+    made.on("before_step", lambda learner: stop())
+    runs.fit(made)
+    assert shown[before:] == ["<p>stopped in epoch 1: enough</p>"]
 
 
 def test_without_a_terminal_lines_are_plain():
