@@ -1,12 +1,17 @@
 """Settings survive JSON, and a mistake in them is named."""
 
+import argparse
 import enum
+import json
 import pathlib
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import pytest
 from pyburn.train import Config
+
+from train import runs
 
 
 class Kind(enum.Enum):
@@ -90,3 +95,27 @@ def test_a_file_that_is_not_json_is_named(tmp_path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(ValueError, match=r"config\.json is not JSON"):
         Inner.load(tmp_path / "config.json")
+
+
+@dataclass
+class Plain:
+    width: int = 3
+    kind: object = object
+
+
+@pytest.mark.parametrize(
+    "given", [{"width": 3, "kind": object}, Plain(), argparse.Namespace(width=3, kind=object), Inner(np.int64(3))]
+)
+def test_settings_of_a_run_in_the_forms_that_people_have(tmp_path, given):
+    made = runs.learner(tmp_path, config=given)
+    runs.fit(made, 1)
+    written = json.loads((tmp_path / "config.json").read_text())
+    assert written == ({"depth": 3} if isinstance(given, Inner) else {"width": 3, "kind": "<class 'object'>"})
+    assert "width  3" in str(made.config) or "depth  3" in str(made.config)
+    assert "<code>3</code>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("given", [3, Plain, "fast"])
+def test_what_no_settings_are(given):
+    with pytest.raises(TypeError, match=r"config is .*; give a Config, a dictionary"):
+        runs.learner(False, config=given)

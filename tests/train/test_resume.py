@@ -349,6 +349,24 @@ def test_resume_without_a_checkpoint_starts(tmp_path):
     assert len(runs.fit(runs.learner(tmp_path), 2, resume=True)) == 2
 
 
+def test_resume_from_the_folder_of_another_run(tmp_path):
+    runs.fit(runs.learner(tmp_path / "old"), 2)
+    made = runs.learner(tmp_path / "new")
+    assert len(runs.fit(made, 3, resume=tmp_path / "old")) == 3
+    assert made.folder.path == tmp_path / "new"
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint in that folder"):
+        runs.fit(runs.learner(False), 3, resume=tmp_path)
+
+
+def test_resume_within_an_epoch_needs_its_metrics(tmp_path):
+    part = runs.learner(tmp_path, checkpoints=None, callbacks=[train.Checkpoints(every=3)])
+    count_down(part, 5)
+    with pytest.raises(MemoryError):
+        runs.fit(part)
+    with pytest.raises(ValueError, match=r"a run with 1 metrics .* and this one has 2; resume with the same"):
+        runs.fit(runs.learner(tmp_path, metrics=["accuracy"]), resume=True)
+
+
 def test_weights_are_no_checkpoint(tmp_path):
     pyburn.save(runs.model().state_dict(), tmp_path / "weights.pt")
     with pytest.raises(ValueError, match="no checkpoint of a Learner"):

@@ -9,12 +9,12 @@ import json
 import os
 import pathlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from pyburn._files import replacing
 
-__all__ = ["Config"]
+__all__ = ["Config", "Given", "as_config"]
 
 
 @dataclass_transform()
@@ -63,9 +63,54 @@ class Config:
         return cls.from_dict(values)
 
     def __str__(self) -> str:
-        width = max((len(field.name) for field in dataclasses.fields(self)), default=0)
-        lines = [f"  {name:<{width}}  {value!r}" for name, value in self.to_dict().items()]
-        return "\n".join([type(self).__name__, *lines])
+        return _listed(type(self).__name__, self.to_dict())
+
+
+class Given(Config):
+    """Settings of a run that are no `Config`: of a dictionary, of any dataclass, or of argparse.
+
+    Example:
+        >>> print(Given({"lr": 0.1, "name": "first"}))
+        settings
+          lr    0.1
+          name  'first'
+    """
+
+    values: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain values that JSON can hold; what it has no place for is there as text."""
+        return {str(name): _plain_or_text(value) for name, value in self.values.items()}
+
+    def __str__(self) -> str:
+        return _listed("settings", self.to_dict())
+
+
+def as_config(given: Any) -> Config | None:
+    """The settings of a run, whatever they were written as.
+
+    Raises:
+        TypeError: They have no names and values.
+    """
+    if given is None or isinstance(given, Config):
+        return given
+    if isinstance(given, Mapping):
+        return Given(dict(given))
+    if isinstance(given, type) or not hasattr(given, "__dict__"):
+        raise TypeError(f"Learner: config is {given!r}; give a Config, a dictionary, or an object such as Settings()")
+    return Given(dict(vars(given)))
+
+
+def _plain_or_text(value: Any) -> Any:
+    try:
+        return _plain(value)
+    except TypeError:
+        return str(value)
+
+
+def _listed(title: str, values: Mapping[str, Any]) -> str:
+    width = max(map(len, values), default=0)
+    return "\n".join([title, *(f"  {name:<{width}}  {value!r}" for name, value in values.items())])
 
 
 def _plain(value: Any) -> Any:
@@ -81,6 +126,8 @@ def _plain(value: Any) -> Any:
         return os.fspath(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return value.item()  # one of its numbers
     raise TypeError(f"Config: {value!r} of type {type(value).__name__} has no place in JSON; keep its name or number")
 
 

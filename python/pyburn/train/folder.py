@@ -18,7 +18,7 @@ from pyburn.train.events import Callback
 if TYPE_CHECKING:
     from pyburn.train.learner import Learner
 
-__all__ = ["RunFolder"]
+__all__ = ["RunFolder", "newest_in"]
 
 RUNS = Path("runs")
 ROWS = 64  # batches whose lines are written together
@@ -72,7 +72,7 @@ class RunFolder(Callback):
             self._offset = 0  # as the table and the checkpoints, these are of this run alone
         if self._offset is not None and lines.exists():
             # What came after the checkpoint comes again.
-            os.truncate(lines, self._offset)
+            os.truncate(lines, min(self._offset, lines.stat().st_size))
         self._offset, self._columns, self._rows = None, [], []  # the table is written anew once
         self._lines = open(lines, "a", encoding="utf-8")  # noqa: SIM115
         self.log(f"fit: epochs {learner.finished + 1} to {learner.last_epoch}, step {learner.step}")
@@ -172,6 +172,18 @@ class RunFolder(Callback):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Takes back what `state_dict` gave."""
         self._offset = state.get("offset")
+
+
+def newest_in(folder: str | os.PathLike[str]) -> Path:
+    """The newest checkpoint of a run's folder.
+
+    Raises:
+        FileNotFoundError: It has none.
+    """
+    found = RunFolder(folder).newest_checkpoint()
+    if found is None:
+        raise FileNotFoundError(f"fit: resume is {os.fspath(folder)!r}, but there is no checkpoint in that folder")
+    return found
 
 
 def _settings(learner: Learner) -> dict[str, Any]:

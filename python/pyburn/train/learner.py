@@ -18,9 +18,9 @@ from pyburn.optim import Optimizer
 from pyburn.optim.lr_scheduler import LRScheduler
 from pyburn.train import batches, building, losses, randomness, state
 from pyburn.train.checkpoints import Keep
-from pyburn.train.config import Config
+from pyburn.train.config import as_config
 from pyburn.train.events import Callback, Events, SkipBatch, StopEpoch, StopFit
-from pyburn.train.folder import RunFolder
+from pyburn.train.folder import RunFolder, newest_in
 from pyburn.train.gradients import Gradients
 from pyburn.train.interrupt import Interrupts
 from pyburn.train.logged import Logged
@@ -70,7 +70,8 @@ class Learner:
         monitor: The number that decides what is best, by its name in an epoch's line, such as "valid_accuracy".
         checkpoints: Which checkpoints are kept; None keeps none.
         folder: The folder of the run; without it a new one under `runs/`, and False for no files at all.
-        config: The settings that are written into the folder and shown.
+        config: The settings that are written into the folder and shown: a `Config`, a dictionary, a dataclass, or what
+            argparse gives.
         seed: The seed of pyburn's, Python's and numpy's random numbers that a fresh run starts from.
 
     Example:
@@ -106,10 +107,11 @@ class Learner:
         monitor: str = "valid_loss",
         checkpoints: Keep | str | None = "auto",
         folder: str | os.PathLike[str] | bool | None = None,
-        config: Config | None = None,
+        config: Any = None,
         seed: int | None = None,
     ) -> None:
-        self.model, self.loss, self.config, self.seed, self.monitor = model, losses.named(loss), config, seed, monitor
+        self.model, self.loss, self.seed, self.monitor = model, losses.named(loss), seed, monitor
+        self.config = as_config(config)
         if device is not None:
             model.to(device)
         self.device = building.device_of(model)
@@ -194,7 +196,7 @@ class Learner:
             valid: The same for validation.
             epochs: How many epochs to train.
             resume: True goes on from the newest checkpoint of the run's folder where there is one, a path from that
-                file; the losses are then those of a run that had not stopped.
+                file or from the newest of that folder; the losses are then those of a run that had not stopped.
             batch_size: The size of the batches of what is not a loader.
         """
         self.train_data = building.loader(train, batch_size, True, self.model)
@@ -486,7 +488,7 @@ class Learner:
         if resume is False:
             return None
         if resume is not True:
-            return resume
+            return newest_in(resume) if os.path.isdir(resume) else resume
         return None if self.folder is None else self.folder.newest_checkpoint()
 
     def state_dict(self) -> dict[str, Any]:

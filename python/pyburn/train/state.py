@@ -71,6 +71,11 @@ def restore(learner: Learner, state: dict[str, Any]) -> None:
     """Nothing; the learner stands where the other stood, and its next `fit` goes on from there."""
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ValueError("Learner: this is no checkpoint of a Learner; load weights by learner.load or load_state_dict")
+    if state["metrics"] is not None and len(state["metrics"]) != len(learner.metrics):
+        raise ValueError(
+            f"Learner: the checkpoint stands within an epoch of a run with {len(state['metrics'])} metrics (one is the "
+            f"loss), and this one has {len(learner.metrics)}; resume with the same metrics"
+        )
     learner.model.load_state_dict(state["model"])
     learner.optimizer.load_state_dict(state["optimizer"])
     learner.schedule.load_state_dict(state["schedule"])
