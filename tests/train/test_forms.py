@@ -1,5 +1,6 @@
 """What people hand to a Learner: data of every form, and the forms of Lightning's configure_optimizers."""
 
+import functools
 import math
 
 import numpy as np
@@ -316,3 +317,14 @@ def test_weights_of_a_checkpoint(tmp_path, monkeypatch):
     other = runs.learner(False)
     other.load(tmp_path / "run" / "checkpoints" / "epoch-0002.pt")
     assert pyburn.equal(other.model[0].weight, made.model[0].weight)
+
+
+def test_losses_in_wraps_are_known():
+    """So that metrics know the outputs to be logits."""
+    inputs, classes, _ = runs.problem()
+    smooth = functools.partial(nn.functional.cross_entropy, label_smoothing=0.1)
+    made = train.Learner(runs.model(), smooth, metrics=["auroc"], **SILENT)
+    assert 0 < made.fit((inputs, classes), epochs=1)[-1]["train_auroc"] < 1
+    options = {"loss": "binary_cross_entropy_with_logits", "metrics": ["accuracy", "auroc"], **SILENT}
+    history = train.train_model(nn.Linear(8, 1), (inputs, (classes > 0).float().unsqueeze(1)), options)
+    assert 0 < history[-1]["train_auroc"] < 1

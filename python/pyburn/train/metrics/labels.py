@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,6 +82,9 @@ class LabelReader:
 
     def learn(self, loss: Any) -> None:
         """Nothing; what outputs and targets are is known from the loss of the run, where nobody has said it."""
+        while isinstance(loss, functools.partial):
+            loss = loss.func
+        loss = getattr(loss, "given", loss)  # what a loss by its name stands for
         if self.from_logits is None:
             self.from_logits = takes_logits(loss)
         if self.task is None and any(_is(loss, each) for each in _OF_CLASSES):
