@@ -317,3 +317,19 @@ def test_names_of_classes_have_room():
     assert "rotate(" not in confusion([[1, 0], [0, 1]], ["dog", "cat"])
     many = confusion([[1] * 30] * 30, [str(number) for number in range(30)])
     assert [many.count(f">{number}<") for number in (0, 10, 20, 21)] == [2, 2, 2, 0]
+
+
+def test_maps_of_classes(tmp_path):
+    """Segmentation: pixels are counted, and a prediction is not a list of numbers."""
+    pyburn.manual_seed(0)
+    images = pyburn.rand(8, 3, 8, 8)
+    classes = (images.mean(1) > 0.5).long()
+    made = train.Learner(nn.Conv2d(3, 2, 1), nn.CrossEntropyLoss(), folder=tmp_path, renderer=None)
+    made.fit((images, classes), (images, classes), 2)
+    page = Page((tmp_path / "report.html").read_text())
+    found = made.predict(images).argmax(1)
+    expected = sklearn.metrics.confusion_matrix(classes.flatten().tolist(), found.flatten().tolist())
+    assert page.run["confusion"] == expected.tolist()
+    worst = page.run["worst"][0]["index"]
+    right = (found[worst] == classes[worst]).float().mean().item()
+    assert f"right in {right:.1%} of its places" in page.source

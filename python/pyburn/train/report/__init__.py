@@ -210,6 +210,9 @@ def _prediction(sample: Sample, samples: Samples, names: list[str]) -> Predictio
             f"true {label(wanted)}, {float(shares[wanted]):.1%}",
             f"predicted {label(given)}, {float(shares[given]):.1%}",
         ]
+    elif samples.task == "maps":
+        right = (sample.output.argmax(0) == sample.target).float().mean()
+        lines = [f"right in {float(right):.1%} of its places"]
     else:
         shown = samples.shares(sample.output) if samples.task == "flags" else sample.output
         lines = [f"true {_short(sample.target)}", f"predicted {_short(shown)}"]

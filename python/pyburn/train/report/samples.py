@@ -74,7 +74,7 @@ class Samples:
     def _begin(self, output: Tensor, target: Tensor) -> None:
         self.task = _task(self._loss, output, target)
         ignored = getattr(self._loss, "ignore_index", None)
-        if self.task == "classes":
+        if self.task in ("classes", "maps"):
             self.probabilities = _are_shares(output)
             if output.shape[1] <= CLASSES:
                 self._matrix = ConfusionMatrix("multiclass", ignore_index=ignored if isinstance(ignored, int) else None)
@@ -143,9 +143,10 @@ class Samples:
 
 
 def _task(loss: Any, output: Tensor, target: Tensor) -> str | None:
-    """What outputs are: "classes" for scores (N, C), "flags" for chances of labels, "numbers" for values."""
-    if output.dim() == 2 and target.dim() == 1 and not target.is_floating_point() and output.shape[1] > 1:
-        return "classes"
+    """What outputs are: "classes" for scores (N, C), "maps" for a class at each place, "flags" or "numbers"."""
+    if output.dim() == target.dim() + 1 > 1 and not target.is_floating_point() and output.shape[1] > 1:
+        fits = output.shape[:1] + output.shape[2:] == target.shape
+        return None if not fits else "classes" if output.dim() == 2 else "maps"
     if output.numel() != target.numel() or not output.dim():
         return None
     binary = isinstance(loss, (nn.BCELoss, nn.BCEWithLogitsLoss))
