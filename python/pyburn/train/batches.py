@@ -70,7 +70,7 @@ def call(model: Any, inputs: Any) -> Any:
         return model(inputs)
     if isinstance(inputs, Mapping):
         return model(**inputs)
-    if isinstance(inputs, tuple) and not hasattr(inputs, "_fields") and not isinstance(inputs[0], str):
+    if isinstance(inputs, tuple) and not hasattr(inputs, "_fields") and not (inputs and isinstance(inputs[0], str)):
         return model(*inputs)
     kind: Any = type(model)
     if type(inputs) is list and _needs_several(kind):
