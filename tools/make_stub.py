@@ -92,6 +92,7 @@ SPECIAL = {
         "wanted": "tuple[_bool, _bool]",
     },
     "_resample": {"steps": "Sequence[tuple[_int, bytes]]"},
+    "_resample_bytes": {"down": "bytes | None", "along": "bytes | None"},
     "_scatter": {"values": "Tensor | _Number"},
     "_searchsorted": {"values": "Tensor | _Number"},
 }

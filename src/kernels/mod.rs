@@ -41,6 +41,7 @@ pub mod micro;
 pub mod narrow;
 pub mod norm;
 pub mod number;
+pub mod pixels;
 pub mod pointwise;
 pub mod product;
 pub mod real;

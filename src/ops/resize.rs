@@ -13,6 +13,7 @@ use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::memory::Elements;
+use crate::kernels::pixels::{self, Weights};
 use crate::kernels::resample as kernel;
 use crate::kernels::taps::{self, Taps};
 use crate::tensor::Tensor;
@@ -147,6 +148,47 @@ fn read_rows(bytes: &[u8]) -> Option<Vec<Vec<(usize, f64)>>> {
     Some(rows)
 }
 
+/// The last two dimensions of bytes on the CPU, first along rows, then down columns; each result is rounded. The numbers
+/// of `Weights::new` stand for a dimension, nothing for one that stays.
+#[pyfunction]
+#[pyo3(signature = (input, down, along))]
+fn _resample_bytes(input: Tensor, down: Option<PyBackedBytes>, along: Option<PyBackedBytes>) -> Result<Tensor> {
+    let rank = input.rank();
+    if !input.device().is_cpu() || input.dtype() != DType::U8 || rank < 2 {
+        return error::dtype("resample: bytes of two or more dimensions on the CPU are needed");
+    }
+    let mut out = input;
+    for (dim, numbers) in [(rank - 1, along), (rank - 2, down)] {
+        let Some(numbers) = numbers else { continue };
+        let numbers: Vec<i32> = numbers.as_chunks::<4>().0.iter().map(|&bytes| i32::from_ne_bytes(bytes)).collect();
+        let Some(weights) = Weights::new(out.shape()[dim], &numbers) else {
+            return error::runtime(format!("resample: a weight is out of range for dimension {dim}"));
+        };
+        out = resample_bytes(&out, dim, weights)?;
+    }
+    Ok(out)
+}
+
+fn resample_bytes(x: &Tensor, dim: usize, weights: Weights) -> Result<Tensor> {
+    let mut shape = x.shape();
+    let width = shape[shape.len() - 1];
+    let rows = dim + 1 == shape.len();
+    shape[dim] = weights.outputs();
+    let (out, _) = Tensor::uninit_with_pointer(&shape, DType::U8)?;
+    let (from, to) = (Elements::contiguous(x)?, Elements::of(&out)?);
+    let work = x.numel().max(out.numel());
+    // SAFETY: both are contiguous bytes, and `out` is new.
+    guard::heavy("resample", work, move || unsafe {
+        if rows {
+            pixels::along(from.slice(), to.slice_mut(), &weights);
+        } else {
+            pixels::down(from.slice(), to.slice_mut(), width, &weights);
+        }
+    })?;
+    Ok(out)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_resample, module)?)
+    module.add_function(wrap_pyfunction!(_resample, module)?)?;
+    module.add_function(wrap_pyfunction!(_resample_bytes, module)?)
 }

@@ -7,6 +7,7 @@ import struct
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from pyburn import _core
 from pyburn._core import Tensor, float32
@@ -70,12 +71,11 @@ def interpolate(
         result = laid_as(_nearest(input, sizes, factors, exact=mode != "nearest"), input)
         return _core._stand_for(result, f"Upsample{_NODES[mode]}{n}DBackward0", (input,))
     whole = not input.is_floating_point()
-    steps = []
-    for dim in range(n):
-        old, new, factor = input.shape[dim + 2], sizes[dim], factors[dim]
-        make = _rows if max(old, new) <= REMEMBERED else _rows.__wrapped__
-        wide = whole or input.dtype.itemsize > 4
-        steps.append((dim + 2, make(old, new, factor, mode, bool(align_corners), antialias, whole, wide)))
+    wide = whole or input.dtype.itemsize > 4
+    spans = [(input.shape[dim + 2], sizes[dim], factors[dim], mode, bool(align_corners), antialias) for dim in range(n)]
+    if whole and n == 2 and input.device.type == "cpu":
+        return laid_as(_core._resample_bytes(input, *(_remembered(_byte_rows, *span) for span in spans)), input)
+    steps = [(dim + 2, _remembered(_rows, *span, whole, wide)) for dim, span in enumerate(spans)]
     name = f"Upsample{_NODES[mode]}{n}D{'Aa' if antialias else ''}Backward0"
     return _core._stand_for(laid_as(_weighted(input, steps), input), name, (input,))
 
@@ -146,24 +146,55 @@ def _check_mode(input: Tensor, n: int, mode: str, align_corners: bool | None, an
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D input")
 
 
+def _remembered(make: Any, old: int, new: int, *about: Any) -> Any:
+    """What `make`, a cached function, gives; for very long dimensions it is made anew."""
+    return (make if max(old, new) <= REMEMBERED else make.__wrapped__)(old, new, *about)
+
+
 @lru_cache(maxsize=64)
 def _rows(
     old: int, new: int, factor: float | None, mode: str, align_corners: bool, antialias: bool, whole: bool, wide: bool
 ) -> bytes:
     """What each output of a dimension is summed up from; the same sizes come again and again."""
+    rows = _taps(old, new, factor, mode, align_corners, antialias, wide)
+    if whole:
+        bits, rows = _whole(rows)
+        rows = [[(at, weight / (1 << bits)) for at, weight in row] for row in rows]
+    return _packed(rows)
+
+
+@lru_cache(maxsize=64)
+def _byte_rows(
+    old: int, new: int, factor: float | None, mode: str, align_corners: bool, antialias: bool
+) -> bytes | None:
+    """As `_core._resample_bytes` reads them; None for a dimension that stays.
+
+    The bits of the weights, then for each output its first input, the number of its inputs, which are neighbours, and
+    their weights.
+    """
+    if old == new and (antialias or mode != "bicubic"):
+        return None
+    bits, rows = _whole(_taps(old, new, factor, mode, align_corners, antialias, True))
+    numbers = array("i", [bits])
+    for row in rows:
+        numbers.extend([row[0][0], len(row), *(int(weight) for _, weight in row)])
+    return numbers.tobytes()
+
+
+def _taps(
+    old: int, new: int, factor: float | None, mode: str, align_corners: bool, antialias: bool, wide: bool
+) -> list[Taps]:
     # torch computes places in the dtype of the pixels, float32 at least: in the thousandth pixel that shows.
     cut: Round = float if wide else _single
     scale = cut(_scale(old, new, factor, align_corners))
     if old == new and (antialias or mode != "bicubic"):
         # Whatever the factor says, such as 1.1: torch leaves a dimension alone that stays as long as it was.
-        rows: list[Taps] = [[(at, 1.0)] for at in range(new)]
-    elif antialias:
-        rows = _antialias_rows(old, new, scale, mode == "bicubic", cut)
-    else:
-        cubic = mode == "bicubic"
-        make = _cubic_rows if cubic else _linear_rows
-        rows = make(old, new, _positions(new, scale, align_corners, cubic, cut))
-    return _packed(_whole(rows) if whole else rows)
+        return [[(at, 1.0)] for at in range(new)]
+    if antialias:
+        return _antialias_rows(old, new, scale, mode == "bicubic", cut)
+    cubic = mode == "bicubic"
+    make = _cubic_rows if cubic else _linear_rows
+    return make(old, new, _positions(new, scale, align_corners, cubic, cut))
 
 
 def _packed(rows: list[Taps]) -> bytes:
@@ -188,8 +219,8 @@ def _weighted(input: Tensor, steps: list[tuple[int, bytes]]) -> Tensor:
     return x.to(input.dtype)
 
 
-def _whole(rows: list[Taps]) -> list[Taps]:
-    """The weights as torch has them for bytes: 16-bit integers over one power of two."""
+def _whole(rows: list[Taps]) -> tuple[int, list[Taps]]:
+    """The weights as torch has them for bytes: 16-bit integers, and the bits of the power of two below them."""
     merged = []
     for row in rows:
         sums: dict[int, float] = {}
@@ -199,9 +230,7 @@ def _whole(rows: list[Taps]) -> list[Taps]:
     greatest = max((weight for row in merged for _, weight in row), default=1.0)
     bits = next((bits for bits in range(22) if int(0.5 + greatest * (1 << (bits + 1))) >= 1 << 15), 22)
     scale = 1 << bits
-    return [
-        [(at, math.copysign(int(abs(weight) * scale + 0.5), weight) / scale) for at, weight in row] for row in merged
-    ]
+    return bits, [[(at, math.copysign(int(abs(weight) * scale + 0.5), weight)) for at, weight in row] for row in merged]
 
 
 def _single(value: float) -> float:
