@@ -91,8 +91,25 @@ pub fn common_format(tensors: &[&Tensor]) -> Format {
         Some(5) => Format::ChannelsLast3d,
         _ => return Format::Contiguous,
     };
-    let all = tensors.iter().all(|tensor| !tensor.is_contiguous() && is_formatted(tensor, format));
-    if all { format } else { Format::Contiguous }
+    if tensors.iter().all(|tensor| has_channels_last(tensor)) { format } else { Format::Contiguous }
+}
+
+/// Whether the strides say so. As in torch those of dimensions of size 1 count: `image[None]` of an image with channels
+/// last says nothing, and what is made of it is row-major.
+fn has_channels_last(x: &Tensor) -> bool {
+    let geometry = x.geometry();
+    let (sizes, strides) = (&geometry.shape, &geometry.strides);
+    let Some(&channel) = strides.get(1) else { return false };
+    if channel == 0 || x.is_contiguous() {
+        return false;
+    }
+    let mut least = 0;
+    std::iter::once(1).chain((2..sizes.len()).rev()).chain([0]).all(|dim| {
+        let (size, stride) = (sizes[dim], strides[dim]);
+        let fits = size > 0 && stride >= least && !(dim == 0 && least == channel);
+        least = stride * size.max(1);
+        fits
+    })
 }
 
 /// A result of the CPU in the order in which one of its operands lies: channels last where one is so.
