@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 import math
+import struct
+from collections.abc import Callable
 from typing import Any
 
-from pyburn._core import Tensor, float64
+from pyburn._core import Tensor, float32, float64
 from pyburn._typeinfo import finfo
 from pyburn.autograd import Function, no_grad
 from pyburn.ops import empty, empty_like, ones_like, randn, tensor, where
 
 # Above this many, samples are drawn all at once instead of one by one as torch draws them.
 _MANY = 1 << 16
+# A third as torch has it here, whatever the dtype: the float32 next to it. It shows in the eighth digit of samples.
+_THIRD = 0.3333333432674408
 
 
-def _draw(concentration: Tensor) -> Tensor:
-    """Samples by Marsaglia and Tsang's rejection (2000), in torch's order on the CPU unless they are very many."""
+def _draw(concentration: Tensor, single: bool = False) -> Tensor:
+    """Samples by Marsaglia and Tsang's rejection (2000), in torch's order on the CPU unless they are very many.
+
+    Args:
+        concentration: The shapes, in float64.
+        single: Whether they were float32: torch then computes with the shape in float32, and with the rest in float64.
+    """
     if concentration.device.type != "cpu" or concentration.numel() > _MANY:
         return _draw_together(concentration)
     number = empty(1, dtype=float64)
-    samples = [_draw_one(alpha, number) for alpha in concentration.reshape(-1).tolist()]
+    cut = _single if single else float
+    samples = [_draw_one(alpha, number, cut) for alpha in concentration.reshape(-1).tolist()]
     return tensor(samples, dtype=float64).reshape(concentration.shape)
 
 
-def _draw_one(alpha: float, number: Tensor) -> float:
+def _single(value: float) -> float:
+    """The nearest float32."""
+    number: float = struct.unpack("f", struct.pack("f", value))[0]
+    return number
+
+
+def _draw_one(alpha: float, number: Tensor, cut: Callable[[float], float]) -> float:
     scale = 1.0
     if alpha == 0 or math.isnan(alpha):
         return alpha
     if alpha < 1:
         # A shape below 1 is raised by one, and the sample multiplied by a power of a uniform number.
-        scale = (1.0 - number.uniform_().item()) ** (1.0 / alpha)
-        alpha += 1.0
-    d = alpha - 1.0 / 3.0
+        scale = (1.0 - number.uniform_().item()) ** cut(1.0 / alpha)
+        alpha = cut(alpha + 1.0)
+    d = cut(alpha - _THIRD)
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         y = 0.0
@@ -70,7 +86,7 @@ class _StandardGamma(Function):
 
     @staticmethod
     def forward(ctx: Any, concentration: Tensor) -> Tensor:
-        value = _draw(concentration.to(float64)).to(concentration.dtype)
+        value = _draw(concentration.to(float64), concentration.dtype == float32).to(concentration.dtype)
         value = value.clamp(min=finfo(concentration.dtype).tiny)
         ctx.save_for_backward(concentration, value)
         return value
@@ -114,5 +130,13 @@ _standard_gamma = standard_gamma
 
 def _sample_dirichlet(concentration: Tensor) -> Tensor:
     """Samples of a Dirichlet distribution over the last dimension, without gradients."""
-    parts = _draw(concentration.detach().to(float64))
-    return (parts / parts.sum(-1, keepdim=True)).to(concentration.dtype)
+    with no_grad():
+        return dirichlet(concentration)
+
+
+def dirichlet(concentration: Tensor) -> Tensor:
+    """Samples of a Dirichlet distribution over the last dimension, computed in float64 as in torch, between 0 and 1."""
+    parts = standard_gamma(concentration.to(float64))
+    shares = (parts / parts.sum(-1, keepdim=True)).to(concentration.dtype)
+    about = finfo(concentration.dtype)
+    return shares.clamp(min=about.tiny, max=1 - about.eps / 2)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from pyburn._core import Tensor
-from pyburn._typeinfo import finfo
 from pyburn.distributions import constraints
-from pyburn.distributions._gamma_sampling import standard_gamma
+from pyburn.distributions._gamma_sampling import dirichlet
 from pyburn.distributions.distribution import Shape
 from pyburn.distributions.exp_family import ExponentialFamily
 from pyburn.ops import one_hot, where, xlogy
@@ -41,9 +40,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        parts = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        tiny = finfo(parts.dtype).tiny
-        return (parts / parts.sum(-1, keepdim=True)).clamp(min=tiny, max=1 - finfo(parts.dtype).eps / 2)
+        return dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
