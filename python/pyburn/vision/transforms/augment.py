@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyburn._core import Tensor, float32
+from pyburn._core import Tensor
 from pyburn.distributions import Beta
 from pyburn.nn.functional import one_hot
-from pyburn.ops import empty, exp, log, randint, tensor
+from pyburn.ops import randint, tensor
 from pyburn.utils._pytree import tree_flatten, tree_unflatten
+from pyburn.vision.transforms import draws
 from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import (
     RandomApplyTransform,
@@ -22,7 +23,6 @@ from pyburn.vision.transforms.base import (
     labels_of,
     query_chw,
     query_size,
-    uniform,
 )
 from pyburn.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask, TVTensor, Video
 
@@ -45,6 +45,8 @@ class RandomErasing(RandomApplyTransform):
         ValueError: A share is beyond 0 and 1, or `value` is another text.
         TypeError: An argument is of another type.
     """
+
+    get_params = staticmethod(draws.erasing_params)
 
     def __init__(
         self,
@@ -69,7 +71,6 @@ class RandomErasing(RandomApplyTransform):
         self.scale, self.ratio, self.inplace = scale, ratio, inplace
         numbers = [value] if isinstance(value, int | float) else value
         self.value = None if isinstance(numbers, str) else [float(number) for number in numbers]
-        self._log_ratio = log(tensor(list(ratio))).tolist()
 
     def make_params(self, flat_inputs: list[Any]) -> Params:
         """The rectangle, and what replaces it."""
@@ -78,18 +79,8 @@ class RandomErasing(RandomApplyTransform):
             raise ValueError(
                 f"If value is a sequence, it should have either a single value or {channels} (number of inpt channels)"
             )
-        for _ in range(10):
-            area = height * width * uniform(*self.scale)
-            form = exp(tensor([uniform(*self._log_ratio)])).item()
-            h, w = round(math.sqrt(area * form)), round(math.sqrt(area / form))
-            if h < height and w < width:
-                if self.value is None:
-                    v = empty(channels, h, w, dtype=float32).normal_()
-                else:
-                    v = tensor(self.value)[:, None, None]
-                i, j = int(randint(0, height - h + 1, (1,))), int(randint(0, width - w + 1, (1,)))
-                return {"i": i, "j": j, "h": h, "w": w, "v": v}
-        return {}
+        found = draws.rectangle_in(channels, height, width, self.scale, self.ratio, self.value)
+        return {} if found is None else dict(zip("ijhwv", found, strict=True))
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The image with the rectangle replaced."""

@@ -13,11 +13,12 @@ from pyburn.distributions._gamma_sampling import _sample_dirichlet
 from pyburn.ops import arange, linspace, rand, randint, tensor
 from pyburn.utils._pytree import tree_flatten, tree_unflatten
 from pyburn.vision._pil import is_pil
+from pyburn.vision.transforms import draws
 from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import Fill, Fills, Transform, fill_for, fills, is_image
 from pyburn.vision.transforms.functional.kinds import InterpolationMode, max_value
 from pyburn.vision.transforms.policies import POLICIES
-from pyburn.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask, TVTensor
+from pyburn.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask, TVTensor, Video
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
@@ -166,6 +167,8 @@ class AutoAugment(_Auto):
         pyburn.Size([3, 8, 8])
     """
 
+    get_params = staticmethod(draws.policy_params)
+
     def __init__(
         self,
         policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
@@ -298,7 +301,8 @@ class AugMix(_Auto):
 
     def _augment(self, image: Any) -> Any:
         plain = F.pil_to_tensor(image) if is_pil(image) else image.as_subclass(Tensor)
-        batch = plain.reshape(1, *plain.shape) if plain.dim() < 4 else plain
+        missing = (5 if isinstance(image, Video) else 4) - plain.dim()
+        batch = plain.reshape(*[1] * missing, *plain.shape)
         count = batch.shape[0]
         shape = [count] + [1] * (batch.dim() - 1)
         space = self._space()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyburn.ops import rand, randperm
+from pyburn.vision.transforms import draws
 from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import RandomApplyTransform, Transform, query_chw, uniform
+from pyburn.vision.tv_tensors import Video
 
 __all__ = [
     "RGB",
@@ -28,6 +30,11 @@ Params = dict[str, Any]
 Range = float | Sequence[float] | None
 
 
+def _of_image(inpt: Any, make: Callable[[], Any]) -> Any:
+    """What `make` gives; a video passes as it is, as in torchvision."""
+    return inpt if isinstance(inpt, Video) else make()
+
+
 class Grayscale(Transform):
     """The lightness of an image.
 
@@ -46,7 +53,9 @@ class Grayscale(Transform):
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The lightness."""
-        return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=self.num_output_channels)
+        return _of_image(
+            inpt, lambda: self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=self.num_output_channels)
+        )
 
 
 class RandomGrayscale(RandomApplyTransform):
@@ -65,7 +74,9 @@ class RandomGrayscale(RandomApplyTransform):
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The lightness."""
-        return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=params["channels"])
+        return _of_image(
+            inpt, lambda: self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=params["channels"])
+        )
 
 
 class RGB(Transform):
@@ -73,7 +84,7 @@ class RGB(Transform):
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The image of three channels."""
-        return self._call_kernel(F.grayscale_to_rgb, inpt)
+        return _of_image(inpt, lambda: self._call_kernel(F.grayscale_to_rgb, inpt))
 
 
 def _range(value: Range, name: str, center: float, low: float, high: float) -> tuple[float, float] | None:
@@ -105,6 +116,8 @@ class ColorJitter(Transform):
         TypeError: It is no range.
     """
 
+    get_params = staticmethod(draws.jitter_params)
+
     def __init__(
         self, brightness: Range = None, contrast: Range = None, saturation: Range = None, hue: Range = None
     ) -> None:
@@ -116,9 +129,8 @@ class ColorJitter(Transform):
 
     def make_params(self, flat_inputs: list[Any]) -> Params:
         """The order and the factors."""
-        order = randperm(4).tolist()
-        ranges = (self.brightness, self.contrast, self.saturation, self.hue)
-        return {"order": order, "factors": [None if span is None else uniform(*span) for span in ranges]}
+        order, *factors = draws.jitter_params(self.brightness, self.contrast, self.saturation, self.hue)
+        return {"order": order.tolist(), "factors": factors}
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The changed image."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from pyburn._core import Tensor
-from pyburn.ops import cat, exp, log, rand, randint, tensor
+from pyburn.ops import rand, randint, tensor
 from pyburn.vision.ops.boxes import box_iou
+from pyburn.vision.transforms import draws
 from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import (
     Fills,
@@ -237,6 +237,8 @@ class RandomResizedCrop(Transform):
         antialias: Whether all pixels count when the part becomes smaller.
     """
 
+    get_params = staticmethod(draws.resized_crop_params)
+
     def __init__(
         self,
         size: int | Sequence[int],
@@ -254,24 +256,11 @@ class RandomResizedCrop(Transform):
             warnings.warn("Scale and ratio should be of kind (min, max)", stacklevel=2)
         self.scale, self.ratio = scale, ratio
         self.interpolation, self.antialias = interpolation, antialias
-        self._log_ratio = log(tensor(list(ratio))).tolist()
 
     def make_params(self, flat_inputs: list[Any]) -> Params:
         """The part."""
-        height, width = query_size(flat_inputs)
-        for _ in range(10):
-            area = height * width * uniform(*self.scale)
-            form = exp(tensor([uniform(*self._log_ratio)])).item()
-            wide, high = round(math.sqrt(area * form)), round(math.sqrt(area / form))
-            if 0 < wide <= width and 0 < high <= height:
-                top = int(randint(0, height - high + 1, (1,)))
-                left = int(randint(0, width - wide + 1, (1,)))
-                return {"top": top, "left": left, "height": high, "width": wide}
-        # No luck: the largest part in the middle whose form is allowed.
-        form = width / height
-        wide = round(height * max(self.ratio)) if form > max(self.ratio) else width
-        high = round(width / min(self.ratio)) if form < min(self.ratio) else height
-        return {"top": (height - high) // 2, "left": (width - wide) // 2, "height": high, "width": wide}
+        part = draws.part_of(*query_size(flat_inputs), self.scale, self.ratio)
+        return dict(zip(("top", "left", "height", "width"), part, strict=True))
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The part in the new size."""
@@ -401,6 +390,8 @@ class RandomRotation(_Filling):
         fill: What is beyond the input.
     """
 
+    get_params = staticmethod(draws.rotation_params)
+
     def __init__(
         self,
         degrees: float | Sequence[float],
@@ -440,6 +431,8 @@ class RandomAffine(_Filling):
         center: The point (x, y) that is turned around.
     """
 
+    get_params = staticmethod(draws.affine_params)
+
     def __init__(
         self,
         degrees: float | Sequence[float],
@@ -470,17 +463,9 @@ class RandomAffine(_Filling):
     def make_params(self, flat_inputs: list[Any]) -> Params:
         """Angle, move, scale and shear."""
         height, width = query_size(flat_inputs)
-        angle = uniform(*self.degrees)
-        moves = [0, 0]
-        if self.translate is not None:
-            reach = self.translate[0] * width, self.translate[1] * height
-            moves = [round(uniform(-most, most)) for most in reach]
-        scale = 1.0 if self.scale is None else uniform(*self.scale)
-        shear = [0.0, 0.0]
-        if self.shear is not None:
-            for axis in range(len(self.shear) // 2):
-                shear[axis] = uniform(*self.shear[2 * axis : 2 * axis + 2])
-        return {"angle": angle, "translate": moves, "scale": scale, "shear": shear}
+        drawn = draws.affine_params(self.degrees, self.translate, self.scale, self.shear, (width, height))
+        angle, moves, scale, shear = drawn
+        return {"angle": angle, "translate": list(moves), "scale": scale, "shear": list(shear)}
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The input, turned, moved, scaled and sheared."""
@@ -500,6 +485,8 @@ class RandomCrop(_Filling):
         fill: What the border holds.
         padding_mode: What it is made of.
     """
+
+    get_params = staticmethod(draws.crop_params)
 
     def __init__(
         self,
@@ -556,6 +543,8 @@ class RandomPerspective(RandomApplyTransform, _Filling):
         fill: What is beyond the input.
     """
 
+    get_params = staticmethod(draws.perspective_params)
+
     def __init__(
         self, distortion_scale: float = 0.5, p: float = 0.5, interpolation: Mode = "bilinear", fill: Fills = 0
     ) -> None:
@@ -568,16 +557,9 @@ class RandomPerspective(RandomApplyTransform, _Filling):
     def make_params(self, flat_inputs: list[Any]) -> Params:
         """The coefficients."""
         height, width = query_size(flat_inputs)
-        down = int(self.distortion_scale * (height // 2)) + 1
-        aside = int(self.distortion_scale * (width // 2)) + 1
-
-        def draw(low: int, high: int) -> int:
-            return int(randint(low, high, (1,)))
-
-        left, right, top, bottom = (0, aside), (width - aside, width), (0, down), (height - down, height)
-        ends = [[draw(*x), draw(*y)] for x, y in ((left, top), (right, top), (right, bottom), (left, bottom))]
-        starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
-        return {"coefficients": perspective_coefficients(starts, ends)}
+        return {
+            "coefficients": perspective_coefficients(*draws.perspective_params(width, height, self.distortion_scale))
+        }
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The input, seen from the side."""
@@ -595,6 +577,8 @@ class ElasticTransform(_Filling):
         fill: What is beyond the input.
     """
 
+    get_params = staticmethod(draws.elastic_params)
+
     def __init__(
         self,
         alpha: float | Sequence[float] = 50.0,
@@ -609,15 +593,7 @@ class ElasticTransform(_Filling):
 
     def make_params(self, flat_inputs: list[Any]) -> Params:
         """The moves."""
-        size = query_size(flat_inputs)
-        moves = []
-        for axis, length in enumerate(reversed(size)):
-            move = rand(1, 1, *size) * 2 - 1
-            if self.sigma[axis] > 0.0:
-                taps = int(8 * self.sigma[axis] + 1) | 1
-                move = F.gaussian_blur(move, [taps, taps], self.sigma)
-            moves.append(move * self.alpha[axis] / length)
-        return {"displacement": cat(moves, 1).permute(0, 2, 3, 1)}
+        return {"displacement": draws.elastic_params(self.alpha, self.sigma, query_size(flat_inputs))}
 
     def transform(self, inpt: Any, params: Params) -> Any:
         """The input, bent."""

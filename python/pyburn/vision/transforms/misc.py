@@ -9,6 +9,7 @@ from typing import Any
 from pyburn._core import Tensor, dtype, float32
 from pyburn.utils._pytree import tree_flatten, tree_unflatten
 from pyburn.vision._pil import is_pil
+from pyburn.vision.transforms import draws
 from pyburn.vision.transforms import functional as F
 from pyburn.vision.transforms.base import Transform, has_pil, labels_of, two_numbers, uniform
 from pyburn.vision.transforms.functional.boxes import worth_keeping
@@ -168,6 +169,8 @@ class GaussianBlur(Transform):
         ValueError: A size is even, or a width not positive.
     """
 
+    get_params = staticmethod(draws.blur_params)
+
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
         self.kernel_size = pair(kernel_size)
@@ -264,8 +267,8 @@ class ConvertImageDtype(Transform):
         self.dtype = dtype
 
     def transform(self, inpt: Any, params: Params) -> Any:
-        """The image in its dtype."""
-        return self._call_kernel(F.to_dtype, inpt, self.dtype, True)
+        """The image in its dtype; images of PIL and masks pass as they are."""
+        return inpt if is_pil(inpt) else self._call_kernel(F.to_dtype, inpt, self.dtype, True)
 
 
 class PILToTensor(Transform):

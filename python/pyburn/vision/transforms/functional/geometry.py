@@ -22,7 +22,7 @@ from pyburn.vision.transforms.functional.kinds import (
     interpolation_mode,
 )
 from pyburn.vision.transforms.functional.points import flipped_points, resized_points, shifted_points
-from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, KeyPoints
+from pyburn.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, KeyPoints, Mask
 
 __all__ = [
     "center_crop",
@@ -397,6 +397,8 @@ def resized_crop(
         >>> resized_crop(pyburn.zeros(3, 8, 8), 0, 0, 4, 4, [2, 2]).shape
         pyburn.Size([3, 2, 2])
     """
+    if isinstance(inpt, Mask):  # torchvision takes the nearest pixels here, whatever the mode
+        interpolation = InterpolationMode.NEAREST
     return resize(crop(inpt, top, left, height, width), size, interpolation, antialias=antialias)
 
 
@@ -460,6 +462,8 @@ def _wrapped(image: Tensor, sides: tuple[int, int, int, int], border: str) -> Te
 
 def _padded(image: Tensor, sides: tuple[int, int, int, int], fill: Fill, mode: str) -> Tensor:
     left, top, right, bottom = sides
+    if image.numel() == 0 and 0 not in image.shape[-2:]:  # no masks, or an empty batch
+        return image.new_zeros(*image.shape[:-2], image.shape[-2] + top + bottom, image.shape[-1] + left + right)
     if mode == "symmetric":
         return _wrapped(image, sides, mode)
     flat = flat_images(image)

@@ -275,7 +275,7 @@ def rotate(
         return image.rotate(angle, PIL_MODES[mode], expand, middle, fillcolor=pil_fill(fill, image))
 
     def box_kernel(boxes: Tensor, format: BoundingBoxFormat, canvas: Size, clamping: str | None) -> tuple[Tensor, Size]:
-        rows, new = frame(canvas)
+        rows, new = frame(canvas) if boxes.numel() else ([], canvas)
         return _affine_boxes(boxes, format, canvas, rows, new, clamping), new
 
     def frame(canvas: Size) -> tuple[list[float], Size]:
