@@ -44,6 +44,12 @@ def _assert(condition: Any, message: Any = "") -> None:
     Raises:
         AssertionError: If it does not hold.
     """
+    if type(condition) is not bool and not isinstance(condition, Tensor):
+        # A value that fx traces is no truth yet: it records the question.
+        takes_over = getattr(type(condition), "__torch_function__", None)
+        if takes_over is not None:
+            takes_over(_assert, (type(condition),), (condition, message))
+            return
     if not condition:
         raise AssertionError(message)
 

@@ -88,3 +88,30 @@ def test_names_of_nodes_are_torchvisions(name):
 def test_weights_know_their_classes():
     for name in ("ResNet50_Weights.IMAGENET1K_V2", "FCN_ResNet50_Weights.COCO_WITH_VOC_LABELS_V1"):
         assert ours.get_weight(name).meta["categories"] == theirs.get_weight(name).meta["categories"]
+
+
+def test_functions_inside_layers_have_names_too():
+    nodes = {"layer1.0.add": "sum", "layer2.1.relu_1": "twice", "flatten": "flat", "layer3": "whole"}
+    model, found, expected = pair(nodes)
+    found.double(), expected.double()
+    images = torch.randn(2, 3, 40, 33).double()
+    for mode in (True, False):
+        others, mine = expected.train(mode)(images), found.train(mode)(from_torch(images))
+        assert sorted(mine) == sorted(others)
+        for name, other in others.items():
+            close(mine[name], other, name, 1e-9)
+    assert list(found.state_dict()) == list(model.state_dict())
+    found(from_torch(images))["flat"].sum().backward()
+    assert model.conv1.weight.grad is not None and model.fc.weight.grad is None
+
+
+def test_tokens_of_a_vision_transformer():
+    model = ours.vit_b_32(image_size=32, num_classes=2).eval()
+    extractor = create_feature_extractor(model, ["getitem_5"])
+    image = pyburn.rand(1, 3, 32, 32)
+    assert pyburn.allclose(model.heads(extractor(image)["getitem_5"]), model(image))
+
+
+def test_an_unknown_function_is_refused():
+    with pytest.raises(ValueError, match=r"no layer 'layer1\.0\.minus' and computes nothing"):
+        create_feature_extractor(ours.resnet18(), ["layer1.0.minus"])

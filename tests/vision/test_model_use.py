@@ -102,8 +102,10 @@ def test_names_of_weights_say_where_the_file_belongs(tmp_path, monkeypatch):
         ours.squeezenet1_1(weights="IMAGENET1K_V9")
     with pytest.raises(ValueError, match="no published weights"):
         ours.segmentation.unet(weights="DEFAULT")
-    with pytest.raises(TypeError, match="the first argument is the backend"):
-        ours.squeezenet1_1(True)
+    for first in (True, ours.SqueezeNet1_1_Weights.DEFAULT):  # torchvision's first argument
+        with pytest.raises(RuntimeError, match="download it by hand"):
+            ours.squeezenet1_1(first)
+    assert ours.squeezenet1_1(False, num_classes=2).num_classes == 2
     (tmp_path / "checkpoints").mkdir()
     expected = theirs.squeezenet1_1()
     torch.save(expected.state_dict(), tmp_path / "checkpoints" / "squeezenet1_1-b8a52dc0.pth")
@@ -308,3 +310,53 @@ def test_unet_is_what_the_paper_draws(bilinear, size):
     expected = TorchUNet(2, 3, 4, bilinear)
     found = ours.segmentation.unet(in_channels=2, num_classes=3, width=4, depth=2, bilinear=bilinear)
     check_step(found, expected, torch.randn(2, 2, *size))
+
+
+def test_weights_are_found_beside_their_models_too():
+    from pyburn.vision.models import resnet, segmentation
+
+    assert resnet.ResNet18_Weights is ours.ResNet18_Weights
+    assert segmentation.FCN_ResNet50_Weights.DEFAULT.name == "COCO_WITH_VOC_LABELS_V1"
+    with pytest.raises(AttributeError, match="ResNet17_Weights"):
+        _ = resnet.ResNet17_Weights
+    assert repr(resnet.ResNet50_Weights.DEFAULT.transforms()) == repr(theirs.ResNet50_Weights.DEFAULT.transforms())
+
+
+def test_layers_that_programs_build_models_of():
+    from pyburn.vision.models import resnet, vgg
+    from torchvision.models import resnet as their_resnet
+    from torchvision.models import vgg as their_vgg
+
+    assert {name: list(widths) for name, widths in their_vgg.cfgs.items()} == vgg.cfgs
+    assert list(vgg.make_layers([8, "M", 4], True).state_dict()) == list(
+        their_vgg.make_layers([8, "M", 4], True).state_dict()
+    )
+    assert repr(resnet.conv3x3(4, 8, 2, 2, 3)) == repr(their_resnet.conv3x3(4, 8, 2, 2, 3))
+    assert repr(resnet.conv1x1(4, 8, 2)) == repr(their_resnet.conv1x1(4, 8, 2))
+
+
+def test_a_model_of_a_program_is_registered():
+    from pyburn.vision.models._api import register_model
+
+    @register_model("test_register_own_model")
+    def own(num_classes=3):
+        return pyburn.nn.Linear(2, num_classes)
+
+    try:
+        assert ours.get_model("test_register_own_model", num_classes=5).out_features == 5
+        with pytest.raises(ValueError, match="already registered"):
+            register_model("test_register_own_model")(own)
+    finally:
+        del ours._building.builders["test_register_own_model"]
+
+
+def test_patches_of_a_vision_transformer_are_torchvisions():
+    expected = theirs.vit_b_32(image_size=64, num_classes=2).eval()
+    found = ours.vit_b_32(
+        image_size=64, weights={k: from_torch(v) for k, v in expected.state_dict().items()}, num_classes=2
+    )
+    images = torch.rand(2, 3, 64, 64)
+    tokens = found.eval()._process_input(from_torch(images))
+    torch.testing.assert_close(to_torch(tokens.detach().contiguous()), expected._process_input(images).detach())
+    with pytest.raises(AssertionError, match="Wrong image height! Expected 64 but got 32!"):
+        found(from_torch(images[..., :32, :]))

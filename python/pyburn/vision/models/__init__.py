@@ -207,6 +207,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name.endswith("_Weights"):
         return weights_of(name)
+    if name in ("Weights", "register_model"):
+        from pyburn.vision.models import _api
+
+        return getattr(_api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -81,6 +81,10 @@ class Conv2dNormActivation(nn.Sequential):
         self.out_channels = out_channels
 
 
+# torchvision's older name.
+ConvNormActivation = Conv2dNormActivation
+
+
 class SqueezeExcitation(nn.Module):
     """Scales each channel by what the averages of all channels say (https://arxiv.org/abs/1709.01507)."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from pyburn import hub, nn, safetensors, serialization
 from pyburn._core import device
 from pyburn.train import Trainable
+from pyburn.vision.models._enums import WeightsEnum, weights_of
 from pyburn.vision.models._files import FILES, FOLDER
 
 __all__ = ["Builder", "Classifier", "builder", "builder_with", "builders"]
@@ -68,8 +70,9 @@ def _builder(build: Callable[..., M], prepare: Prepare) -> Builder[M]:
 
     @functools.wraps(build)
     def make(backend: Any = None, *, weights: Any = None, progress: bool = True, **kwargs: Any) -> M:
-        if isinstance(backend, bool):
-            raise TypeError(f"{name}: the first argument is the backend; give weights= the path of a file of weights")
+        if isinstance(backend, bool | WeightsEnum):
+            # torchvision's first argument: weights, once the flag `pretrained`.
+            backend, weights = None, backend if isinstance(backend, WeightsEnum) else "DEFAULT" if backend else None
         if kwargs.pop("pretrained", False) and weights is None:
             weights = "DEFAULT"
         state, torchvisions = _state(name, weights)
@@ -85,6 +88,8 @@ def _builder(build: Callable[..., M], prepare: Prepare) -> Builder[M]:
     # Its signature is that of `make`, not of what it wraps.
     del make.__wrapped__
     builders[name] = make
+    # `from torchvision.models.resnet import ResNet18_Weights` is found in programs.
+    sys.modules[build.__module__].__dict__.setdefault("__getattr__", weights_of)
     return make
 
 

@@ -91,6 +91,11 @@ class SemanticSegmentation(nn.Module):
         self.mean, self.std = list(mean), list(std)
         self.interpolation, self.antialias = interpolation, antialias
 
+    def __repr__(self) -> str:
+        known = ("crop_size", "resize_size", "mean", "std", "interpolation")
+        lines = [f"\n    {name}={getattr(self, name)}" for name in known if hasattr(self, name)]
+        return f"{type(self).__name__}({''.join(lines)}\n)"
+
     def forward(self, img: Any) -> Tensor:
         """The image as the model wants it."""
         return self._finished(img if self.resize_size is None else self._resized(img))

@@ -1,9 +1,9 @@
-"""Features from the middle of a model, by the names of its layers."""
+"""Features from the middle of a model, by the names of its layers and functions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyburn import nn
@@ -18,21 +18,25 @@ def create_feature_extractor(
     return_nodes: Nodes | None = None,
     train_return_nodes: Nodes | None = None,
     eval_return_nodes: Nodes | None = None,
+    tracer_kwargs: dict[str, Any] | None = None,
+    suppress_diff_warning: bool = False,
+    concrete_args: dict[str, Any] | None = None,
 ) -> nn.Module:
-    """A module with the weights of `model` that gives a dictionary of the outputs of some of its layers.
+    """A module with the weights of `model` that gives a dictionary of what some of its layers and functions give.
 
     Args:
-        model: Any module; the weights are shared with it.
+        model: Any module; the weights are shared with it. `fx` must be able to trace it if functions are named.
         return_nodes: The name of each layer whose output is wanted, ``"layer1.0"``, and perhaps another name for it in
-            the dictionary. Of a layer that is called several times ``"relu_1"`` is the second output.
+            the dictionary. Of a layer that is called several times ``"relu_1"`` is the second output. Names of
+            functions inside a layer, ``"layer1.0.add"`` or ``"flatten"``, are those of `get_graph_node_names`.
         train_return_nodes: Other layers while training, together with `eval_return_nodes`.
         eval_return_nodes: Other layers in evaluation mode.
+        tracer_kwargs: Accepted as by torchvision.
+        suppress_diff_warning: Accepted as by torchvision; there is no such warning.
+        concrete_args: Arguments of the model that are fixed while it is traced.
 
     Raises:
-        ValueError: There is no such layer, or it was not called.
-
-    Differs from torchvision:
-        Names of functions inside a layer's `forward` are not known, only those of layers.
+        ValueError: There is no such layer or function, or it was not called.
 
     Example:
         >>> import pyburn
@@ -48,7 +52,30 @@ def create_feature_extractor(
     if (return_nodes is None) == (train_return_nodes is None):
         raise ValueError("create_feature_extractor: give return_nodes, or train_return_nodes and eval_return_nodes")
     train, evaluate = train_return_nodes or return_nodes or [], eval_return_nodes or return_nodes or []
-    return FeatureExtractor(model, _named(model, train), _named(model, evaluate))
+    layers = _named(model, train), _named(model, evaluate)
+    if layers[0] is not None and layers[1] is not None:
+        return FeatureExtractor(model, layers[0], layers[1])
+    return _traced(model, (train, evaluate), concrete_args)
+
+
+def _traced(model: nn.Module, nodes: tuple[Nodes, Nodes], concrete_args: dict[str, Any] | None) -> FeatureExtractor:
+    from pyburn.vision.models._tracing import features_graph
+
+    training = model.training
+    try:
+        graphs = [
+            features_graph(model.train(mode), dict(_pairs(wanted)), concrete_args)
+            for mode, wanted in zip((True, False), nodes, strict=True)
+        ]
+    finally:
+        model.train(training)
+    made = FeatureExtractor(model, {}, {})
+    made._graphs = graphs
+    return made
+
+
+def _pairs(nodes: Nodes) -> Iterable[tuple[str, str]]:
+    return nodes.items() if isinstance(nodes, Mapping) else zip(nodes, nodes, strict=True)
 
 
 def get_graph_node_names(model: nn.Module) -> tuple[list[str], list[str]]:
@@ -56,9 +83,6 @@ def get_graph_node_names(model: nn.Module) -> tuple[list[str], list[str]]:
 
     Args:
         model: A module that `fx` can trace.
-
-    Differs from torchvision:
-        `create_feature_extractor` takes the names of layers among them, not those of functions.
 
     Example:
         >>> from pyburn import nn
@@ -80,18 +104,18 @@ def get_graph_node_names(model: nn.Module) -> tuple[list[str], list[str]]:
     return found[0], found[1]
 
 
-def _named(model: nn.Module, nodes: Nodes) -> dict[tuple[str, int], str]:
-    """The wanted name of each layer and of its how-manieth call."""
+def _named(model: nn.Module, nodes: Nodes) -> dict[tuple[str, int], str] | None:
+    """The wanted name of each layer and of its how-manieth call; None if something is no layer."""
     layers = dict(model.named_modules())
     found = {}
-    for node, name in nodes.items() if isinstance(nodes, Mapping) else zip(nodes, nodes):
+    for node, name in _pairs(nodes):
         counted = re.fullmatch(r"(.+)_(\d+)", node)
         if node in layers:
             found[node, 0] = name
         elif counted and counted[1] in layers:
             found[counted[1], int(counted[2])] = name
         else:
-            raise ValueError(f"create_feature_extractor: the model has no layer {node!r}; see model.named_modules()")
+            return None
     return found
 
 
@@ -116,6 +140,7 @@ class FeatureExtractor(nn.Module):
         for kind in ("_parameters", "_buffers", "_modules"):
             self.__dict__[kind] = model.__dict__[kind]
         self._whole = [model]
+        self._graphs: list[Any] = []
         self.train_nodes, self.eval_nodes = train_nodes, eval_nodes
         self.training = model.training
 
@@ -128,6 +153,8 @@ class FeatureExtractor(nn.Module):
         """The outputs of the wanted layers by their names, in the order in which they were asked for."""
         wanted = self.train_nodes if self.training else self.eval_nodes
         model = self._whole[0]
+        if self._graphs:
+            return self._by_graph(args, kwargs)
         outputs: dict[tuple[str, int], Any] = {}
         calls = dict.fromkeys([layer for layer, _ in wanted], 0)
 
@@ -154,3 +181,9 @@ class FeatureExtractor(nn.Module):
         if missing:
             raise ValueError(f"create_feature_extractor: the layer {missing[0]!r} was not called that often")
         return {name: outputs[node] for node, name in wanted.items()}
+
+    def _by_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        from pyburn.vision.models._tracing import run_graph
+
+        found: dict[str, Any] = run_graph(self._whole[0], self._graphs[0 if self.training else 1], args, kwargs)
+        return found

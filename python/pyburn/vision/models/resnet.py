@@ -31,6 +31,16 @@ __all__ = [
 ]
 
 
+def conv3x3(in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
+    """A 3x3 convolution that keeps the size; blocks of programs are built of it."""
+    return nn.Conv2d(in_planes, out_planes, 3, stride, dilation, dilation, groups, bias=False)
+
+
+def conv1x1(in_planes: int, out_planes: int, stride: int = 1) -> nn.Conv2d:
+    """A 1x1 convolution."""
+    return nn.Conv2d(in_planes, out_planes, 1, stride, bias=False)
+
+
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions beside a shortcut."""
 

@@ -59,22 +59,35 @@ class VGG(Classifier):
         return scores
 
 
-def stages(depths: Sequence[int], batch_norm: bool) -> nn.Sequential:
-    """The convolutions, each stage of which ends with a pooling that halves the size."""
+def _widths(depths: Sequence[int]) -> list[int | str]:
+    """The widths of all convolutions in their order, "M" for a pooling after each stage."""
+    found: list[int | str] = []
+    for width, depth in zip(WIDTHS, depths, strict=True):
+        found += [width] * depth + ["M"]
+    return found
+
+
+# torchvision's lists of the sizes, which programs change and give to `make_layers`.
+cfgs = {name: _widths(depths) for name, depths in zip("ABDE", DEPTHS.values(), strict=True)}
+
+
+def make_layers(cfg: Sequence[int | str], batch_norm: bool = False) -> nn.Sequential:
+    """Convolutions of these widths; "M" is a pooling that halves the size."""
     layers: list[nn.Module] = []
     channels = 3
-    for width, depth in zip(WIDTHS, depths, strict=True):
-        for _ in range(depth):
-            layers.append(nn.Conv2d(channels, width, 3, padding=1))
-            layers += [nn.BatchNorm2d(width)] if batch_norm else []
-            layers.append(nn.ReLU(inplace=True))
-            channels = width
-        layers.append(nn.MaxPool2d(2, stride=2))
+    for width in cfg:
+        if isinstance(width, str):
+            layers.append(nn.MaxPool2d(2, stride=2))
+            continue
+        layers.append(nn.Conv2d(channels, width, 3, padding=1))
+        layers += [nn.BatchNorm2d(width)] if batch_norm else []
+        layers.append(nn.ReLU(inplace=True))
+        channels = width
     return nn.Sequential(*layers)
 
 
 def _vgg(layers: int, batch_norm: bool, kwargs: dict[str, Any]) -> VGG:
-    return VGG(stages(DEPTHS[layers], batch_norm), **kwargs)
+    return VGG(make_layers(_widths(DEPTHS[layers]), batch_norm), **kwargs)
 
 
 @builder

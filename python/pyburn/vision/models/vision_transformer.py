@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from pyburn import nn
+from pyburn._checks import _assert
 from pyburn._core import Tensor
 from pyburn.ops import cat, empty, zeros
 from pyburn.vision.models._blocks import MLP, Conv2dNormActivation, Layer, initialize, initialize_mlp
@@ -177,15 +178,21 @@ class VisionTransformer(Classifier):
             initialize(self.heads.pre_logits, linear=partial(nn.init.trunc_normal_, std=math.sqrt(1 / fan_in)))
         initialize(self.heads.head, linear=nn.init.zeros_)
 
+    def _process_input(self, x: Tensor) -> Tensor:  # (B, 3, image_size, image_size)
+        """The patches as tokens; programs that want features of the encoder call it."""
+        batch, _, height, width = x.shape
+        _assert(height == self.image_size, f"Wrong image height! Expected {self.image_size} but got {height}!")
+        _assert(width == self.image_size, f"Wrong image width! Expected {self.image_size} but got {width}!")
+        rows, columns = height // self.patch_size, width // self.patch_size
+        x = self.conv_proj(x).reshape(batch, self.hidden_dim, rows * columns)  # (B, D, T - 1)
+        return x.permute(0, 2, 1)  # (B, T - 1, D)
+
     def forward(self, x: Tensor) -> Tensor:  # (B, 3, image_size, image_size)
         """A score for each class."""
-        for name, size in (("height", x.shape[2]), ("width", x.shape[3])):
-            if size != self.image_size:
-                raise AssertionError(f"Wrong image {name}! Expected {self.image_size} but got {size}!")
-        x = self.conv_proj(x).flatten(2).permute(0, 2, 1)  # (B, T - 1, D)
-        x = cat([self.class_token.expand(x.shape[0], -1, -1), x], dim=1)  # (B, T, D)
-        x = self.encoder(x)[:, 0]  # (B, D)
-        scores: Tensor = self.heads(x)  # (B, num_classes)
+        x = self._process_input(x)  # (B, T - 1, D)
+        token = self.class_token.expand(x.shape[0], -1, -1)  # (B, 1, D)
+        x = self.encoder(cat([token, x], dim=1))  # (B, T, D)
+        scores: Tensor = self.heads(x[:, 0])  # (B, num_classes)
         return scores
 
 

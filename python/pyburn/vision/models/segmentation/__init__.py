@@ -1,5 +1,6 @@
 """Models that give a class to each pixel."""
 
+from pyburn.vision.models._enums import weights_of
 from pyburn.vision.models.segmentation.deeplabv3 import (
     DeepLabV3,
     deeplabv3_mobilenet_v3_large,
@@ -23,3 +24,6 @@ __all__ = [
     "lraspp_mobilenet_v3_large",
     "unet",
 ]
+
+# `FCN_ResNet50_Weights` and its like are made when they are named.
+__getattr__ = weights_of

@@ -75,3 +75,7 @@ def with_aux_of_file(state: dict[str, Any], settings: dict[str, Any], torchvisio
     if settings.get("aux_loss") is None:
         settings["aux_loss"] = has_aux
     return state if settings["aux_loss"] else {k: v for k, v in state.items() if not k.startswith("aux_classifier")}
+
+
+# torchvision's name.
+_SimpleSegmentationModel = SegmentationModel
