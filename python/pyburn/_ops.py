@@ -215,6 +215,7 @@ def operator(op: Any) -> OpOverload:
 # Compiled libraries whose operators pyburn has itself: the folder and the start of the file's name, and where they are.
 _REPLACED = {
     ("torchvision", "_C"): "pyburn.vision.operators",
+    ("torchvision", "image"): "pyburn.vision.operators",
     ("torchaudio/lib", "_torchaudio"): "pyburn.compat.torchaudio",
     ("torchaudio/lib", "libtorchaudio"): "pyburn.compat.torchaudio",
 }

@@ -135,4 +135,18 @@ def test_the_library_of_torchvision_is_replaced_and_others_are_not():
     with pytest.raises(NotImplementedError, match="box_iou_rotated"):
         pyburn.ops.torchvision.box_iou_rotated(pyburn.zeros(1, 5), pyburn.zeros(1, 5))
     with pytest.raises(OSError, match="Could not load"):
-        pyburn.ops.load_library("/somewhere/torchvision/image.so")
+        pyburn.ops.load_library("/somewhere/torchvision/others.so")
+
+
+def test_operators_of_torchvision_read_and_write_images(tmp_path):
+    pyburn.ops.load_library("/somewhere/torchvision/image.so")
+    image = pyburn.arange(3 * 4 * 5, dtype=pyburn.uint8).reshape(3, 4, 5)
+    op = pyburn.ops.image
+    packed = op.encode_png(image, 6)
+    assert op.decode_image(packed, 0).tolist() == op.decode_png(packed, 3, False).tolist() == image.tolist()
+    assert op.decode_png(packed, 1).shape == (1, 4, 5)
+    op.write_file(str(tmp_path / "a.png"), packed)
+    assert op.read_file(str(tmp_path / "a.png")).tolist() == packed.tolist()
+    assert op.decode_jpeg(op.encode_jpeg(image, 90), 0).shape == image.shape
+    with pytest.raises(RuntimeError, match="no image"):
+        op.decode_image(packed[:20], 0)

@@ -23,6 +23,7 @@ from pyburn import _core
 from pyburn._core import Tensor, dtype
 from pyburn._overriding import arm
 from pyburn.compat import paths
+from pyburn.compat.torchvision import Finder as _Torchvision
 from pyburn.nn.parameter import Buffer, Parameter
 
 __all__ = ["alias_torch", "is_aliased"]
@@ -212,7 +213,7 @@ def alias_torch() -> ModuleType:
     if _torch is None:
         _torch = _Torch()
         sys.meta_path.insert(0, _Finder())
-        sys.meta_path.append(_Functorch())
+        sys.meta_path += [_Functorch(), _Torchvision()]
         sys.modules.update({f"torch.{path}": paths.late(path) for path in paths.EARLY})
         _follow_spawned_processes()
         _open_children()

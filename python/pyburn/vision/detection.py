@@ -11,11 +11,11 @@ __all__ = ["nms", "roi_align"]
 _ROOM = 1 << 24
 
 
-def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """The places of the boxes that stay, best first: each one that no better box covers by more than the threshold.
 
     Args:
-        dets: Boxes as (x1, y1, x2, y2), one in each row.
+        boxes: Boxes as (x1, y1, x2, y2), one in each row.
         scores: How good each box is.
         iou_threshold: The share of the joint area beyond which the worse of two boxes goes.
 
@@ -28,25 +28,25 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         >>> nms(boxes, pyburn.tensor([0.5, 0.9, 0.1]), 0.5)
         tensor([1, 2])
     """
-    if dets.dim() != 2 or dets.shape[1] != 4:
-        raise RuntimeError(f"nms: boxes should have shape [N, 4], got {list(dets.shape)}")
-    if scores.dim() != 1 or scores.shape[0] != dets.shape[0]:
+    if boxes.dim() != 2 or boxes.shape[1] != 4:
+        raise RuntimeError(f"nms: boxes should have shape [N, 4], got {list(boxes.shape)}")
+    if scores.dim() != 1 or scores.shape[0] != boxes.shape[0]:
         raise RuntimeError(
-            f"nms: boxes and scores should have the same number of elements in dimension 0, got {dets.shape[0]} and "
+            f"nms: boxes and scores should have the same number of elements in dimension 0, got {boxes.shape[0]} and "
             f"{list(scores.shape)}"
         )
-    dets, scores = dets.detach(), scores.detach()
+    boxes, scores = boxes.detach(), scores.detach()
     left = scores.argsort(descending=True, stable=True)
-    areas = (dets[:, 2] - dets[:, 0]) * (dets[:, 3] - dets[:, 1])
+    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     kept: list[Tensor] = []
     while left.numel() > 0:
         best, left = left[:1], left[1:]
         kept.append(best)
-        box, others = dets[best], dets[left]
+        box, others = boxes[best], boxes[left]
         sides = (minimum(box[:, 2:], others[:, 2:]) - maximum(box[:, :2], others[:, :2])).clamp_min(0)
         shared = sides[:, 0] * sides[:, 1]
         left = left[~(shared / (areas[best] + areas[left] - shared) > iou_threshold)]
-    return cat(kept) if kept else zeros(0, dtype=int64, device=dets.device)
+    return cat(kept) if kept else zeros(0, dtype=int64, device=boxes.device)
 
 
 def roi_align(

@@ -10,13 +10,16 @@ from typing import Any
 from pyburn._copying import _from_bytes
 from pyburn._core import Tensor, uint8
 from pyburn._files import replacing
+from pyburn.ops import stack
 from pyburn.vision._pil import ImageFileError, pillow, to_pil, to_tensor
 
 __all__ = [
     "ImageReadMode",
+    "decode_gif",
     "decode_image",
     "decode_jpeg",
     "decode_png",
+    "decode_webp",
     "encode_jpeg",
     "encode_png",
     "read_file",
@@ -119,8 +122,59 @@ def read_image(
         return _decoded(file, os.fspath(path), mode, apply_exif_orientation)
 
 
-decode_jpeg = decode_image
-decode_png = decode_image
+def decode_png(
+    input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
+) -> Tensor:
+    """The image (C, H, W) of the bytes of a PNG file; see `decode_image`."""
+    return decode_image(input, mode, apply_exif_orientation)
+
+
+def decode_jpeg(
+    input: Tensor | list[Tensor],
+    mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
+    device: Any = "cpu",
+    apply_exif_orientation: bool = False,
+) -> Any:
+    """The image (C, H, W) of the bytes of a JPEG file, or the images of several.
+
+    Args:
+        input: The bytes of one file, or a list of those of several.
+        mode: What it becomes.
+        device: Where the image is.
+        apply_exif_orientation: Whether it is turned as its camera was.
+
+    Raises:
+        RuntimeError: It is no image, or is cut off.
+        ValueError: The list is empty.
+    """
+    if isinstance(input, list):
+        if not input:
+            raise ValueError("Input list must contain at least one element")
+        return [decode_jpeg(each, mode, device, apply_exif_orientation) for each in input]
+    return decode_image(input, mode, apply_exif_orientation).to(device)
+
+
+def decode_webp(input: Tensor, mode: ImageReadMode | str = ImageReadMode.UNCHANGED) -> Tensor:
+    """The image (C, H, W) of the bytes of a WEBP file; see `decode_image`."""
+    return decode_image(input, mode)
+
+
+def decode_gif(input: Tensor) -> Tensor:
+    """The image (3, H, W) of the bytes of a GIF file, or its images (N, 3, H, W) if it has several.
+
+    Raises:
+        RuntimeError: It is no image, or is cut off.
+    """
+    source = io.BytesIO(input.cpu().contiguous()._bytes())
+    try:
+        picture = pillow().open(source)
+        frames = []
+        for number in range(getattr(picture, "n_frames", 1)):
+            picture.seek(number)
+            frames.append(to_tensor(picture.convert("RGB")))
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise ImageFileError(f"decode_gif: the input is no image that Pillow can read: {error}") from error
+    return frames[0] if len(frames) == 1 else stack(frames)
 
 
 def _encoded(image: Tensor, name: str, **options: Any) -> Tensor:
@@ -154,11 +208,11 @@ def write_png(input: Tensor, filename: Path, compression_level: int = 6) -> None
     write_file(filename, encode_png(input, compression_level))
 
 
-def encode_jpeg(input: Tensor, quality: int = 75) -> Tensor:
-    """The bytes of a JPEG file with this image (1 or 3, H, W).
+def encode_jpeg(input: Tensor | list[Tensor], quality: int = 75) -> Any:
+    """The bytes of a JPEG file with this image (1 or 3, H, W), or those of several files.
 
     Args:
-        input: The image of bytes.
+        input: The image of bytes, or a list of images.
         quality: From 1 to 100.
 
     Raises:
@@ -167,6 +221,8 @@ def encode_jpeg(input: Tensor, quality: int = 75) -> Tensor:
     """
     if not 1 <= quality <= 100:
         raise ValueError("Image quality should be a positive number between 1 and 100")
+    if isinstance(input, list):
+        return [_encoded(image, "JPEG", quality=quality) for image in input]
     return _encoded(input, "JPEG", quality=quality)
 
 

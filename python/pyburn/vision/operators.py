@@ -8,6 +8,7 @@ from typing import Any
 from pyburn._core import Tensor, int64
 from pyburn.autograd import enable_grad, grad
 from pyburn.library import Library
+from pyburn.vision import io
 from pyburn.vision.deformable import deform_conv2d, deform_conv2d_backward
 from pyburn.vision.detection import nms, roi_align
 from pyburn.vision.ops.pooling import pooled_with_places, ps_aligned_with_channels, ps_pooled_with_channels
@@ -109,10 +110,52 @@ _KERNELS: dict[str, Callable[..., Any]] = {
 }
 
 
+_IMAGE_SCHEMAS = (
+    "read_file(str filename) -> Tensor",
+    "write_file(str filename, Tensor data) -> ()",
+    "decode_png(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor",
+    "decode_jpeg(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor",
+    "decode_image(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor",
+    "decode_webp(Tensor data, int mode) -> Tensor",
+    "decode_gif(Tensor data) -> Tensor",
+    "encode_png(Tensor data, int compression_level) -> Tensor",
+    "encode_jpeg(Tensor data, int quality) -> Tensor",
+    "_jpeg_version() -> int",
+    "_is_compiled_against_turbo() -> bool",
+)
+
+
+def _decode(data: Tensor, mode: int, apply_exif_orientation: bool = False) -> Tensor:
+    return io.decode_image(data, io.ImageReadMode(mode), apply_exif_orientation)
+
+
+_IMAGE_KERNELS: dict[str, Callable[..., Any]] = {
+    "_is_compiled_against_turbo": lambda: False,
+    "_jpeg_version": lambda: -1,
+    "decode_gif": io.decode_gif,
+    "decode_image": _decode,
+    "decode_jpeg": _decode,
+    "decode_png": _decode,
+    "decode_webp": _decode,
+    "encode_jpeg": io.encode_jpeg,
+    "encode_png": io.encode_png,
+    "read_file": io.read_file,
+    "write_file": io.write_file,
+}
+
+
 def register() -> None:
-    """Nothing; `torch.ops.torchvision` has the operators. Those without code here say so when they are called."""
-    library = Library("torchvision", "FRAGMENT")
-    for schema in _SCHEMAS:
+    """Nothing; `torch.ops.torchvision` has the operators, and `torch.ops.image` those that read and write images.
+
+    Those without code here say so when they are called.
+    """
+    _register("torchvision", _SCHEMAS, _KERNELS)
+    _register("image", _IMAGE_SCHEMAS, _IMAGE_KERNELS)
+
+
+def _register(space: str, schemas: tuple[str, ...], kernels: dict[str, Callable[..., Any]]) -> None:
+    library = Library(space, "FRAGMENT")
+    for schema in schemas:
         library.define(schema)
-    for name, kernel in _KERNELS.items():
+    for name, kernel in kernels.items():
         library.impl(name, kernel, "CompositeExplicitAutograd")

@@ -6,11 +6,40 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from pyburn.vision.datasets.vision import Folder, Transform, VisionDataset, default_loader
+from pyburn.vision.datasets.vision import Folder, Transform, VisionDataset, default_loader, pil_loader
 
-__all__ = ["IMG_EXTENSIONS", "DatasetFolder", "ImageFolder", "find_classes", "make_dataset"]
+__all__ = [
+    "IMG_EXTENSIONS",
+    "DatasetFolder",
+    "ImageFolder",
+    "find_classes",
+    "has_file_allowed_extension",
+    "is_image_file",
+    "make_dataset",
+    "pil_loader",
+]
 
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+def has_file_allowed_extension(filename: str, extensions: str | tuple[str, ...]) -> bool:
+    """Whether a name ends so, in small or capital letters.
+
+    Example:
+        >>> has_file_allowed_extension("a.PNG", IMG_EXTENSIONS)
+        True
+    """
+    return filename.lower().endswith(extensions if isinstance(extensions, str) else tuple(extensions))
+
+
+def is_image_file(filename: str) -> bool:
+    """Whether a name ends as those of images do.
+
+    Example:
+        >>> is_image_file("notes.txt")
+        False
+    """
+    return has_file_allowed_extension(filename, IMG_EXTENSIONS)
 
 
 def find_classes(directory: Folder) -> tuple[list[str], dict[str, int]]:

@@ -12,7 +12,7 @@ import zlib
 from typing import IO
 
 from pyburn._copying import _from_bytes
-from pyburn._core import Tensor, dtype, float32, float64, int8, int16, int32, uint8
+from pyburn._core import Tensor, dtype, float32, float64, int8, int16, int32, int64, uint8
 
 __all__ = ["read_idx"]
 
@@ -67,3 +67,13 @@ def _read(file: IO[bytes]) -> Tensor:
         numbers.byteswap()
         data = numbers.tobytes()
     return _from_bytes(data, shape, kind)
+
+
+def read_image_file(path: str | os.PathLike[str]) -> Tensor:
+    """The pictures (N, H, W) of an idx file; torchvision's name."""
+    return read_idx(path)
+
+
+def read_label_file(path: str | os.PathLike[str]) -> Tensor:
+    """The classes (N) of an idx file as int64; torchvision's name."""
+    return read_idx(path).to(int64)
