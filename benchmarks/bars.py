@@ -264,11 +264,13 @@ GROUPS: dict[str, Group] = {
         _each(
             "x, i = lib.randn(1000, 1000), lib.randint(0, 1000, (1000,))\n"
             "p, w, g = lib.randn(8, 16, 64, 64), lib.randn(1000, 64), lib.rand(8, 64, 64, 2) * 2 - 1\n"
-            "j = lib.randint(0, 1000, (1000, 1000))",
+            "j = lib.randint(0, 1000, (1000, 1000))\n"
+            "q = lib.randint(0, 256, (1, 3, 500, 500), dtype=lib.uint8)",
             {
                 "max_pool2d": "F.max_pool2d(p, 2)",
                 "avg_pool2d": "F.avg_pool2d(p, 2)",
                 "interpolate": "F.interpolate(p, scale_factor=2, mode='bilinear')",
+                "resize bytes": "F.interpolate(q, size=(224, 224), mode='bilinear', antialias=True)",
                 "grid_sample": "F.grid_sample(p, g, align_corners=False)",
                 "embedding 1000": "F.embedding(i, w)",
                 "index_add": "lib.zeros(1000, 1000).index_add_(0, i, x)",

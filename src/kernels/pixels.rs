@@ -1,4 +1,4 @@
-//! Images of bytes in another size, by 16-bit weights, as torch has them (benchmarks/loading.py: resize).
+//! Images of bytes in another size, by 16-bit weights, as torch has them (benchmarks/bars.py: resize bytes).
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 
