@@ -192,7 +192,7 @@ def elastic_params(alpha: Range, sigma: Range, size: Sequence[int]) -> Tensor:
     """How far each pixel is read beside its place: (1, H, W, 2).
 
     Example:
-        >>> elastic_params([50.0, 50.0], [5.0, 5.0], [4, 6]).shape
+        >>> elastic_params([50.0, 50.0], [0.5, 0.5], [4, 6]).shape
         pyburn.Size([1, 4, 6, 2])
     """
     moves = []
