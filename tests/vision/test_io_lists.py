@@ -15,7 +15,6 @@ from pyburn.vision.datasets import utils
 
 from oracle import from_torch, to_torch
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:The image decoding:DeprecationWarning")
 
 
