@@ -9,7 +9,7 @@ from typing import Any
 
 from pyburn import ops as _ops
 from pyburn._core import Tensor
-from pyburn.keras import _more_ops, _network_ops
+from pyburn.keras import _image_ops, _more_ops, _network_ops, _signal_ops
 from pyburn.keras import activations as _activations
 from pyburn.keras import config as _settings
 from pyburn.keras.layer import Layer
@@ -41,6 +41,10 @@ class Operation(Layer):
 
     def get_config(self) -> dict[str, Any]:
         return {"name": self.name, **self.settings}
+
+    def get_build_config(self) -> dict[str, Any] | None:
+        """Nothing: a function has no weights."""
+        return None
 
     def extra_repr(self) -> str:
         """The settings and the name."""
@@ -89,9 +93,24 @@ def _mean(x: Tensor, axis: Any, keepdim: bool) -> Tensor:
     return (x if x.is_floating_point() else x.float()).mean(axis, keepdim=keepdim)
 
 
+def _expanded(x: Tensor, axis: Any) -> Tensor:
+    places = [axis] if hasattr(axis, "__index__") else list(axis)
+    rank = x.dim() + len(places)
+    for place in sorted(int(each) % rank if len(places) > 1 else int(each) for each in places):
+        x = _ops.unsqueeze(x, place)
+    return x
+
+
 def _one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Tensor:
     made = _functional.one_hot(_tensor(x).long(), num_classes).to(_settings.as_dtype(dtype or _settings.floatx()))
     return made if axis == -1 else made.movedim(-1, axis)
+
+
+def _where(condition: Any, x1: Any, x2: Any) -> Any:
+    if x1 is None and x2 is None:
+        return tuple(_ops.nonzero(_tensor(condition)).unbind(1))
+    given = _tensor(condition)
+    return _ops.where(given if given.dtype == _ops.bool else given != 0, x1, x2)
 
 
 def _cast(x: Any, dtype: Any) -> Tensor:
@@ -110,7 +129,7 @@ _TABLE: list[tuple[str, str, Callable[..., Any]]] = [
     ("Divide", "divide", lambda x1, x2: _ops.true_divide(_tensor(x1), x2)),
     ("Einsum", "einsum", lambda subscripts, *xs: _ops.einsum(subscripts, *xs)),
     ("Exp", "exp", lambda x: _ops.exp(_tensor(x))),
-    ("ExpandDims", "expand_dims", lambda x, axis: _ops.unsqueeze(_tensor(x), axis)),
+    ("ExpandDims", "expand_dims", lambda x, axis: _expanded(_tensor(x), axis)),
     ("Gelu", "gelu", lambda x, approximate=True: _activations.gelu(_tensor(x), approximate)),
     ("GetItem", "getitem", lambda x, key: x[_key(key)]),
     ("Log", "log", lambda x: _ops.log(_tensor(x))),
@@ -135,13 +154,13 @@ _TABLE: list[tuple[str, str, Callable[..., Any]]] = [
     ("Sqrt", "sqrt", lambda x: _ops.sqrt(_tensor(x))),
     ("Square", "square", lambda x: _ops.square(_tensor(x))),
     ("Squeeze", "squeeze", lambda x, axis=None: _tensor(x).squeeze() if axis is None else _tensor(x).squeeze(axis)),
-    ("Stack", "stack", lambda xs, axis=0: _ops.stack([_tensor(x) for x in xs], axis)),
+    ("Stack", "stack", lambda x, axis=0: _ops.stack([_tensor(each) for each in x], axis)),
     ("Subtract", "subtract", lambda x1, x2: _ops.sub(_tensor(x1), x2)),
     ("Sum", "sum", _reduced(lambda x, axis, keepdim: x.sum(axis, keepdim=keepdim))),
     ("Tanh", "tanh", lambda x: _ops.tanh(_tensor(x))),
     ("Transpose", "transpose", lambda x, axes=None: _tensor(x).permute(axes or tuple(range(_tensor(x).dim()))[::-1])),
     ("TrueDivide", "true_divide", lambda x1, x2: _ops.true_divide(_tensor(x1), x2)),
-    ("Where", "where", lambda condition, x1, x2: _ops.where(condition, x1, x2)),
+    ("Where", "where", lambda condition, x1=None, x2=None: _where(condition, x1, x2)),
 ]
 
 
@@ -156,10 +175,17 @@ def _placed(make: Callable[..., Any]) -> Callable[..., Any]:
 
 def _arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
     numbers = [number for number in (start, stop, step) if number is not None]
-    whole = builtins.all(isinstance(number, int) for number in numbers)
+    whole = builtins.all(_is_whole(number) for number in numbers)
     kind = _settings.as_dtype(dtype or ("int32" if whole else _settings.floatx()))
     first, last = (0, start) if stop is None else (start, stop)
     return _ops.arange(first, last, 1 if step is None else step, dtype=kind)
+
+
+def _is_whole(number: Any) -> bool:
+    """Whether it is a whole number: of Python, of numpy, or a tensor."""
+    if isinstance(number, Tensor):
+        return not number.is_floating_point()
+    return hasattr(number, "__index__")
 
 
 def _spread(root: bool) -> Callable[..., Any]:
@@ -197,9 +223,41 @@ def _pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 
     pairs = [(each, each) if isinstance(each, int) else tuple(each) for each in pairs]
     pairs = pairs * x.dim() if len(pairs) == 1 else pairs
     if mode != "constant":
-        raise NotImplementedError(f"ops.pad: mode={mode!r} is not there; 'constant' is")
+        return _mirrored(x, pairs, mode)
     flat = [number for pair in reversed(pairs) for number in pair]
     return _functional.pad(x, flat, value=constant_values or 0)
+
+
+def _mirrored(x: Tensor, pairs: list[Any], mode: str) -> Tensor:
+    """`x` with its own entries beyond its edges, along every axis."""
+    if mode not in ("reflect", "symmetric", "edge"):
+        raise ValueError(f"ops.pad: mode is {mode!r}, but must be constant, reflect, symmetric or edge")
+    for axis, (before, after) in enumerate(pairs):
+        length = int(x.shape[axis])
+        places = _ops.arange(-int(before), length + int(after), device=x.device)
+        if mode == "edge":
+            places = _ops.clamp(places, 0, length - 1)
+        else:
+            # A walk there and back: the edge counts once ("reflect") or twice ("symmetric").
+            turn = 2 * (length - 1) if mode == "reflect" else 2 * length
+            places = _ops.remainder(places, builtins.max(turn, 1))
+            back = turn - places if mode == "reflect" else turn - 1 - places
+            places = _ops.where(places < length, places, back)
+        x = x.index_select(axis, places)
+    return x
+
+
+def _linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+) -> Any:
+    first, last = _tensor(start), _tensor(stop)
+    first, last = (each if each.is_floating_point() else each.float() for each in (first, last))
+    gaps = builtins.max(num - 1 if endpoint else num, 1)
+    step = (last - first) / gaps
+    places = _ops.arange(num, dtype=step.dtype, device=step.device).reshape([-1] + [1] * step.dim())
+    made = (first + places * step).movedim(0, axis)
+    made = made if dtype is None else made.to(_settings.as_dtype(dtype))
+    return (made, step) if retstep else made
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -225,11 +283,11 @@ _TABLE += [
     ("Argsort", "argsort", lambda x, axis=-1: _ops.argsort(_tensor(x), axis, stable=True)),
     ("BroadcastTo", "broadcast_to", lambda x, shape: _ops.broadcast_to(_tensor(x), tuple(shape))),
     ("Ceil", "ceil", _one(_ops.ceil)),
-    ("Cumsum", "cumsum", lambda x, axis=None: _flat_or(x, axis).cumsum(axis or 0)),
+    ("Cumsum", "cumsum", lambda x, axis=None, dtype=None: _retyped(_flat_or(x, axis).cumsum(axis or 0), dtype)),
     ("Elu", "elu", lambda x, alpha=1.0: _functional.elu(_tensor(x), alpha)),
     ("Equal", "equal", _two(_ops.eq)),
     ("Erf", "erf", _one(_ops.erf)),
-    ("Eye", "eye", _placed(lambda N, M=None, dtype=None: _ops.eye(N, N if M is None else M, dtype=dtype))),
+    ("Eye", "eye", lambda N, M=None, k=0, dtype=None: _eye(N, M, k, dtype)),
     ("Flip", "flip", lambda x, axis=None: _tensor(x).flip(*_listed(x, axis))),
     ("Floor", "floor", _one(_ops.floor)),
     ("FloorDivide", "floor_divide", _two(_ops.floor_divide)),
@@ -242,7 +300,7 @@ _TABLE += [
     ("LeakyRelu", "leaky_relu", lambda x, negative_slope=0.2: _functional.leaky_relu(_tensor(x), negative_slope)),
     ("Less", "less", _two(_ops.lt)),
     ("LessEqual", "less_equal", _two(_ops.le)),
-    ("Linspace", "linspace", lambda start, stop, num=50: _ops.linspace(start, stop, num)),
+    ("Linspace", "linspace", _linspace),
     ("Log1p", "log1p", _one(_ops.log1p)),
     ("LogicalAnd", "logical_and", _two(_ops.logical_and)),
     ("LogicalNot", "logical_not", _one(_ops.logical_not)),
@@ -253,7 +311,7 @@ _TABLE += [
     ("Norm", "norm", _norm),
     ("NotEqual", "not_equal", _two(_ops.ne)),
     ("Ones", "ones", _placed(lambda shape, dtype=None: _ops.ones(_shape(shape), dtype=dtype))),
-    ("OnesLike", "ones_like", _one(_ops.ones_like)),
+    ("OnesLike", "ones_like", lambda x, dtype=None: _retyped(_ops.ones_like(_tensor(x)), dtype)),
     ("Pad", "pad", _pad),
     ("Prod", "prod", _product),
     ("Repeat", "repeat", lambda x, repeats, axis=None: _ops.repeat_interleave(_tensor(x), repeats, axis)),
@@ -272,8 +330,17 @@ _TABLE += [
     ("Triu", "triu", lambda x, k=0: _ops.triu(_tensor(x), k)),
     ("Var", "var", _spread(False)),
     ("Zeros", "zeros", _placed(lambda shape, dtype=None: _ops.zeros(_shape(shape), dtype=dtype))),
-    ("ZerosLike", "zeros_like", _one(_ops.zeros_like)),
+    ("ZerosLike", "zeros_like", lambda x, dtype=None: _retyped(_ops.zeros_like(_tensor(x)), dtype)),
 ]
+
+
+def _retyped(x: Tensor, dtype: Any) -> Tensor:
+    return x if dtype is None else x.to(_settings.as_dtype(dtype))
+
+
+def _eye(N: int, M: int | None, k: int, dtype: Any) -> Tensor:
+    rows, columns = _ops.arange(N).unsqueeze(1), _ops.arange(N if M is None else M)
+    return (columns == rows + k).to(_settings.as_dtype(dtype or _settings.floatx()))
 
 
 def _shape(shape: Any) -> list[int]:
@@ -304,9 +371,15 @@ def _logical(reduce: Callable[..., Any], x: Any, axis: Any, keepdims: bool) -> A
 
 
 def _like(value: Any, other: Any) -> Tensor:
+    """`value` as a tensor beside `other`: numbers of Python take its dtype, but for fractions beside whole numbers."""
     if isinstance(value, Tensor):
         return value
     other = _tensor(other)
+    if not isinstance(value, (bool, int, float)):
+        return _ops.as_tensor(value, device=other.device)
+    whole = not other.is_floating_point() and not other.is_complex()
+    if isinstance(value, bool) or (whole and (isinstance(value, float) or other.dtype == _ops.bool)):
+        return _ops.as_tensor(value, device=other.device)
     return _ops.as_tensor(value, dtype=other.dtype, device=other.device)
 
 
@@ -322,10 +395,11 @@ def _function(kind: type[Operation], name: str, compute: Callable[..., Any]) -> 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"What Keras's `ops.{name}` gives; symbolic tensors become part of a model."
     function.__module__ = __name__
+    function.__wrapped__ = compute  # type: ignore[attr-defined]
     return function
 
 
-_more = [*_more_ops.MORE, *_network_ops.NETWORK]
+_more = [*_more_ops.MORE, *_network_ops.NETWORK, *_signal_ops.SIGNAL]
 _TABLE += [("".join(part.title() for part in name.split("_")), name, compute) for name, compute in _more]
 
 for _class, _name, _compute in _TABLE:
@@ -340,10 +414,10 @@ for _name, _compute in _network_ops.CONTROL.items():
     __all__ += [_name]
 
 # Keras groups its functions in modules too: `ops.nn.relu` is `ops.relu`.
-image = SimpleNamespace(
-    resize=_function(
-        type("ResizeImages", (Operation,), {"_function": (_network_ops.RESIZE,)}), "resize", _network_ops.RESIZE
-    )
-)
+image = SimpleNamespace()
+for _name, _compute in {"resize": _network_ops.RESIZE, **_image_ops.IMAGE}.items():
+    _class = "".join(part.title() for part in _name.split("_"))
+    _kind = type(_class, (Operation,), {"_function": (_compute,), "__doc__": f"`ops.image.{_name}` as a layer."})
+    setattr(image, _name, _function(_kind, _name, _compute))
 linalg = nn = numpy = SimpleNamespace(**{_name: globals()[_name] for _name in __all__ if _name[0].islower()})
 __all__ += ["image", "linalg", "nn", "numpy"]

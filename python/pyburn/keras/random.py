@@ -10,8 +10,11 @@ from pyburn.keras import config as _settings
 
 __all__ = [
     "SeedGenerator",
+    "beta",
+    "binomial",
     "categorical",
     "dropout",
+    "gamma",
     "normal",
     "randint",
     "shuffle",
@@ -120,3 +123,51 @@ def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any =
     logits = logits if isinstance(logits, Tensor) else ops.as_tensor(logits)
     drawn = ops.multinomial(logits.softmax(-1), num_samples, replacement=True, generator=_source(seed))
     return drawn.to(_settings.as_dtype(dtype))
+
+
+def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Any = None) -> Tensor:
+    """Numbers of gamma distributions of rate 1 (by the method of Marsaglia and Tsang).
+
+    Example:
+        >>> bool((gamma((1000,), 2.0, seed=0) > 0).all())
+        True
+    """
+    wanted = ops.as_tensor(alpha).float().expand(tuple(shape)).reshape([-1])
+    source = _source(seed)
+    d = ops.where(wanted < 1.0, wanted + 1.0, wanted) - 1.0 / 3.0
+    c = (9.0 * d) ** -0.5
+    found, missing = ops.zeros_like(wanted), ops.ones_like(wanted).bool()
+    while bool(missing.any()):
+        number, chance = ops.randn(len(wanted), generator=source), ops.rand(len(wanted), generator=source)
+        cube = (1.0 + c * number) ** 3
+        log = ops.log(ops.clamp(cube, min=1e-30))
+        fits = missing & (cube > 0) & (ops.log(chance) < 0.5 * number**2 + d * (1.0 - cube + log))
+        found, missing = ops.where(fits, d * cube, found), missing & ~fits
+    # A shape below 1 is one of more than 1 times a power of chance.
+    small = ops.rand(len(wanted), generator=source) ** (1.0 / wanted)
+    made: Tensor = ops.clamp(ops.where(wanted < 1.0, found * small, found), min=1e-30)
+    return made.reshape(tuple(shape)).to(_kind(dtype))
+
+
+def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Any = None) -> Tensor:
+    """Numbers of beta distributions, between 0 and 1."""
+    source = seed if isinstance(seed, SeedGenerator) or seed is None else SeedGenerator(int(seed))
+    one, two = gamma(shape, alpha, None, source), gamma(shape, beta, None, source)
+    found: Tensor = one / (one + two)
+    return found.to(_kind(dtype))
+
+
+def binomial(shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Any = None) -> Tensor:
+    """How many of `counts` tries succeed.
+
+    Example:
+        >>> binomial((3,), 5, 1.0, seed=0)
+        tensor([5., 5., 5.])
+    """
+    tries = ops.as_tensor(counts).long().expand(tuple(shape))
+    chance = ops.as_tensor(probabilities).float().expand(tuple(shape))
+    most = int(tries.max()) if tries.numel() else 0
+    draws = ops.rand((most, *shape), generator=_source(seed))
+    numbers = ops.arange(most).reshape([-1] + [1] * len(tuple(shape)))
+    found: Tensor = ((draws < chance) & (numbers < tries)).sum(0)
+    return found.to(_kind(dtype))

@@ -8,6 +8,7 @@ from typing import Any, Self
 from pyburn import ops
 from pyburn._core import ShapeError, Tensor
 from pyburn.keras import config as settings
+from pyburn.keras import random
 from pyburn.keras.layer import Layer
 from pyburn.keras.layers import _images as images
 from pyburn.keras.symbolic import any_symbolic
@@ -58,6 +59,9 @@ class Rescaling(Layer):
 class _Image(Layer):
     """What works on images, in batches or one at a time."""
 
+    # Whether things are at other places in the result.
+    _moves = False
+
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.data_format = settings.data_format_of(data_format)
@@ -77,6 +81,16 @@ class _Image(Layer):
     def _back(self, x: Tensor, single: bool) -> Tensor:
         x = images.channels_back(x, self.data_format)
         return x[0] if single else x
+
+    def _with_labels(self, data: dict[str, Any], training: bool | None) -> dict[str, Any]:
+        """`{"images": ..., "labels": ...}` with other images; labels stay as they are."""
+        beside = sorted({"bounding_boxes", "segmentation_masks"} & set(data))
+        if beside and self._moves:
+            raise ValueError(
+                f"{self.name} ({type(self).__name__}): {', '.join(beside)} would not follow the images; use "
+                "pyburn.vision.transforms.v2, where boxes and masks do"
+            )
+        return {**data, "images": self.call(data["images"], training=training)}
 
 
 def _resized(x: Tensor, size: tuple[int, int], mode: str, antialias: bool) -> Tensor:
@@ -187,7 +201,8 @@ class _Random(_ByItself):
     def __init__(self, seed: int | None, data_format: str | None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
         self.seed = seed
-        self._generator = None if seed is None else ops.Generator().manual_seed(int(seed))
+        self._draws = None if seed is None else random.SeedGenerator(seed)
+        self._generator = None if self._draws is None else self._draws._generator
 
     def _draw(self, count: int, low: float, high: float, like: Tensor) -> Tensor:
         """A number for each image."""
@@ -198,8 +213,10 @@ class _Random(_ByItself):
         raise NotImplementedError
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
+        if isinstance(inputs, dict):
+            return self._with_labels(inputs, training)
         x, single = self._batched(inputs)
-        return self._back(self._changed(x) if training else x, single)
+        return self._back(self._changed(x) if training and not x.is_meta else x, single)
 
 
 class RandomCrop(CenterCrop, _ByItself):
@@ -213,6 +230,8 @@ class RandomCrop(CenterCrop, _ByItself):
         name: Its name.
         **kwargs: See `Layer`.
     """
+
+    _moves = True
 
     def __init__(
         self,
@@ -228,6 +247,8 @@ class RandomCrop(CenterCrop, _ByItself):
         self._generator = None if seed is None else ops.Generator().manual_seed(int(seed))
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
+        if isinstance(inputs, dict):
+            return self._with_labels(inputs, training)
         x, single = self._batched(inputs)
         room = [x.shape[2] - self.height, x.shape[3] - self.width]
         if not training or min(room) < 0:
@@ -248,6 +269,8 @@ class RandomFlip(_Random):
         data_format: Where the channels are.
         **kwargs: See `Layer`.
     """
+
+    _moves = True
 
     def __init__(
         self,
@@ -281,6 +304,8 @@ def _bounds(name: str, factor: Any, low: float = -1.0, high: float = 1.0) -> tup
 
 class _Moved(_Random):
     """Images that are turned, scaled or shifted at random."""
+
+    _moves = True
 
     def _moving(self, fill_mode: str, interpolation: str, fill_value: float) -> None:
         if fill_mode not in _FILLS:
