@@ -16,6 +16,7 @@ class _Context(threading.local):
         self.device: Any = None
         self.losses: list[Any] | None = None
         self.scopes: list[Any] = []
+        self.probing = False
 
 
 CONTEXT = _Context()
@@ -29,6 +30,16 @@ def calling(training: bool) -> Iterator[None]:
         yield
     finally:
         CONTEXT.training = before
+
+
+@contextlib.contextmanager
+def probing() -> Iterator[None]:
+    """Layers called inside are given stand-ins, whose values mean nothing."""
+    before, CONTEXT.probing = CONTEXT.probing, True
+    try:
+        yield
+    finally:
+        CONTEXT.probing = before
 
 
 @contextlib.contextmanager

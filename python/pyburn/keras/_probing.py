@@ -9,7 +9,7 @@ from pyburn import func, ops
 from pyburn._core import Tensor
 from pyburn.autograd import no_grad
 from pyburn.keras import config as settings
-from pyburn.keras._context import CONTEXT, calling, placed
+from pyburn.keras._context import CONTEXT, calling, placed, probing
 from pyburn.keras.symbolic import KerasTensor, flatten, map_structure
 
 # Two sizes for each unknown one: where the results differ, the size is unknown there too. Sizes of images and sequences
@@ -38,7 +38,7 @@ def _merged(one: Any, two: Any) -> Any:
 
 def _run(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], which: int) -> Any:
     """What the layer gives for tensors without values, or, where it needs some, for zeros."""
-    with no_grad(), calling(False):
+    with no_grad(), calling(False), probing():
         # A layer that makes weights when it is first called needs a real call.
         if all(getattr(module, "built", True) for module in layer.modules()):
             with contextlib.suppress(Exception), placed("meta"):

@@ -131,10 +131,9 @@ class Weights(nn.Module):
     def losses(self) -> list[Any]:
         """The losses of weights and activities, of this layer and those inside it, since the last call."""
         self._track_lists()
-        found: list[Any] = []
+        found = [loss for module in self.modules() if isinstance(module, Weights) for loss in module._losses]
         for module in self.modules():
             if isinstance(module, Weights):
-                found += module._losses
                 held = {name: getattr(module, name) for name in module._regularizers}
                 found += [module._regularizers[name](held[name]) for name in held if held[name].requires_grad]
         return found

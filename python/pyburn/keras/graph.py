@@ -99,8 +99,17 @@ class Graph:
     def run(self, model: Any, given: Any, training: bool | None) -> Any:
         """The outputs for these inputs."""
         values: dict[int, Any] = {}
+        doubts: list[str] = []
         for tensor, value in zip(self.inputs, self._arranged(model, given), strict=True):
-            values[id(tensor)] = self._fitting(model, tensor, value)
+            values[id(tensor)] = self._fitting(model, tensor, value, doubts)
+        try:
+            self._fill(values, training)
+        except ShapeError as error:
+            raise ShapeError(f"{doubts[0]} ({error})") if doubts else error from None
+        return map_structure(lambda each: values[id(each)], self.outputs_struct)
+
+    def _fill(self, values: dict[int, Any], training: bool | None) -> None:
+        """Nothing; every call of the graph has its values."""
         for node in self.nodes:
             outputs = flatten(node.outputs)
             if all(id(each) in values for each in outputs):
@@ -111,7 +120,6 @@ class Graph:
             result = node.layer(*args, **kwargs)
             for symbol, value in zip(outputs, flatten(result), strict=True):
                 values[id(symbol)] = value
-        return map_structure(lambda each: values[id(each)], self.outputs_struct)
 
     def _arranged(self, model: Any, given: Any) -> list[Any]:
         """The inputs in order, out of one, a list, or a dictionary by name."""
@@ -131,8 +139,12 @@ class Graph:
             )
         return found
 
-    def _fitting(self, model: Any, wanted: KerasTensor, value: Any) -> Any:
-        """The value in the input's rank and dtype, or an error that says what is wrong."""
+    def _fitting(self, model: Any, wanted: KerasTensor, value: Any, doubts: list[str]) -> Any:
+        """The value in the input's rank and dtype, or an error that says what is wrong.
+
+        As in Keras, the layers of a row judge sizes themselves, since sequences of other lengths may well fit: there
+        what is wrong is kept among the doubts, for the error of such a layer.
+        """
         if not isinstance(value, Tensor):
             return value
         mask = getattr(value, "_keras_mask", None)
@@ -140,17 +152,17 @@ class Graph:
             value = value.unsqueeze(-1)
         elif value.dim() == len(wanted.shape) + 1 and value.shape[-1] == 1:
             value = value.squeeze(-1)
-        fits = value.dim() == len(wanted.shape) and all(
-            a is None or a == b for a, b in zip(wanted.shape, value.shape, strict=True)
-        )
+        ranked = value.dim() == len(wanted.shape)
+        fits = ranked and all(a is None or a == b for a, b in zip(wanted.shape, value.shape, strict=True))
         if not fits:
             name = wanted.node.layer.name if wanted.node else wanted.name
-            raise ShapeError(
+            doubts.append(
                 f"{model.name} ({type(model).__name__}): the input {name!r} must have shape {wanted.shape} (None is "
-                "any "
-                f"size), but got {tuple(value.shape)}; reshape the data, or make the model with Input(shape="
+                f"any size), but got {tuple(value.shape)}; reshape the data, or make the model with Input(shape="
                 f"{tuple(value.shape[1:])})"
             )
+            if not (ranked and model._any_sizes):
+                raise ShapeError(doubts[0])
         kind = settings.as_dtype(wanted.dtype)
         value = value if value.dtype == kind else value.to(kind)
         if mask is not None:

@@ -126,7 +126,7 @@ class Layer(Weights):
         if batch is not None:
             return tuple(batch)
         if shape is not None:
-            return (None, *shape)
+            return (None, *((shape,) if isinstance(shape, int) else shape))
         return None if size is None else (None, size)
 
     @property
@@ -387,7 +387,9 @@ class Layer(Weights):
         changes = type(self).compute_mask is not Layer.compute_mask
         if not self.supports_masking and not changes:
             return
-        if masks is None and not getattr(self, "_makes_masks", False):
+        # Our own layers say whether they make masks; others may do so whenever they say how.
+        makes = getattr(self, "_makes_masks", not type(self).compute_mask.__module__.startswith("pyburn.keras"))
+        if masks is None and not makes:
             return
         made = self.compute_mask(args[0] if args else None, masks)
         if made is None:
@@ -429,12 +431,20 @@ class Layer(Weights):
 
     def get_build_config(self) -> dict[str, Any] | None:
         """The shapes that the layer was built for."""
+        several = getattr(self, "_build_shapes_dict", None) or {}
+        if len(several) > 1:
+            return {"shapes_dict": several}
         return None if self._build_shapes is None else {"input_shape": self._build_shapes}
 
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Nothing; the layer has the weights of the shapes in `config`."""
-        shape = config.get("input_shape")
-        if shape is not None and not self.built:
+        shape, several = config.get("input_shape"), config.get("shapes_dict")
+        if self.built:
+            return
+        if several:
+            self.build(**{name: _as_shape(each) for name, each in several.items()})
+            self.built = True
+        elif shape is not None:
             self.build(_as_shape(shape))
             self.built = True
 
@@ -460,6 +470,9 @@ def _remembering(build: Callable[..., None]) -> Callable[..., None]:
         with placed(self._place), scoped(self):
             build(self, *args, **kwargs)
         self._build_shapes = args[0] if args else next(iter(kwargs.values()), None)
+        names = [name for name in inspect.signature(build).parameters if name != "self"]
+        shapes = {**dict(zip(names, args, strict=False)), **kwargs}
+        self._build_shapes_dict = {name: shape for name, shape in shapes.items() if shape is not None}
         self.built = True
 
     return wrapped

@@ -39,6 +39,8 @@ class Model(Trainer):
     """
 
     _graph: Graph | None = None
+    # Whether inputs may have other sizes than those that the model was made for.
+    _any_sizes = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A functional model where there are inputs and outputs."""

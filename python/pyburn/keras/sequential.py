@@ -35,6 +35,8 @@ class Sequential(Model):
         2
     """
 
+    _any_sizes = True
+
     def __init__(
         self,
         layers: Any = None,

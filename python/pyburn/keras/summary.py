@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyburn import ops
 from pyburn.keras.layer import Layer
 from pyburn.keras.symbolic import KerasTensor, flatten
 
@@ -60,9 +61,20 @@ def _layers(model: Any, expand: bool, between: Any, depth: int = 0) -> list[tupl
 
 def _shape(layer: Any) -> str:
     if not layer._nodes:
-        return "?"
+        return _called_shape(layer)
     shapes = [each.shape for each in flatten(layer._nodes[-1].outputs) if isinstance(each, KerasTensor)]
     return str(shapes[0]) if len(shapes) == 1 else str(shapes)
+
+
+def _called_shape(layer: Any) -> str:
+    """The shape of what a layer gives that was called on data, for what it was built for."""
+    built = getattr(layer, "_build_shapes", None)
+    if built is None or not layer.built:
+        return "?"
+    try:
+        return str(layer.compute_output_shape(built))
+    except Exception:  # a call may need more than its first argument's shape
+        return "?"
 
 
 def _count(layer: Any) -> str:
@@ -102,11 +114,22 @@ def _sums(model: Any) -> list[str]:
         size = sum(each.numel() * each.element_size() for each in weights)
         return f"{sum(each.numel() for each in weights):,} ({_bytes(size)})"
 
-    return [
-        f" Total params: {text(model.weights)}",
+    memory = _memory(model)
+    lines = [
+        f" Total params: {text([*model.weights, *memory])}",
         f" Trainable params: {text(model.trainable_weights)}",
         f" Non-trainable params: {text(model.non_trainable_weights)}",
     ]
+    return [*lines, f" Optimizer params: {text(memory)}"] if memory else lines
+
+
+def _memory(model: Any) -> list[Any]:
+    """What the optimizer of a model that has trained remembers: of each weight, and its steps and rate."""
+    optimizer = model.optimizer
+    if not getattr(optimizer, "built", False):
+        return []
+    kept = [each for each in optimizer.variables if each.dim() or each.numel() > 1]
+    return [*kept, ops.zeros(()), ops.zeros(())] if optimizer._iterations else []
 
 
 def _bytes(size: float) -> str:

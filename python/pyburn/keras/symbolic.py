@@ -94,6 +94,65 @@ class KerasTensor:
     def __neg__(self) -> Any:
         return _operation("negative", self)
 
+    def __floordiv__(self, other: Any) -> Any:
+        return _operation("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _operation("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _operation("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _operation("mod", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _operation("logical_and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _operation("logical_and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _operation("logical_or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _operation("logical_or", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _operation("logical_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _operation("logical_xor", other, self)
+
+    def __gt__(self, other: Any) -> Any:
+        return _operation("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _operation("greater_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _operation("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _operation("less_equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _operation("not_equal", self, other)
+
+    def __abs__(self) -> Any:
+        return _operation("absolute", self)
+
+    def __invert__(self) -> Any:
+        return _operation("logical_not", self)
+
+    def reshape(self, newshape: Any) -> Any:
+        """The same numbers in another shape."""
+        return _operation("reshape", self, newshape)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """The tensor without axes of size 1."""
+        return _operation("squeeze", self, axis)
+
     def __getitem__(self, key: Any) -> Any:
         return _operation("getitem", self, key)
 

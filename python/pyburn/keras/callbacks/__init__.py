@@ -10,6 +10,7 @@ from pyburn.keras.callbacks.writing import (
     CSVLogger,
     LambdaCallback,
     LearningRateScheduler,
+    SwapEMAWeights,
     TensorBoard,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "ModelCheckpoint",
     "ProgbarLogger",
     "ReduceLROnPlateau",
+    "SwapEMAWeights",
     "TensorBoard",
     "TerminateOnNaN",
 ]

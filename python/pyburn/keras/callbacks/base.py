@@ -46,9 +46,11 @@ class Callback:
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
         """Nothing; called before each batch of training."""
+        self.on_batch_begin(batch, logs=logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
         """Nothing; called with the numbers so far after each batch of training."""
+        self.on_batch_end(batch, logs=logs)
 
     def on_test_begin(self, logs: Logs = None) -> None:
         """Nothing; called when evaluation or validation begins."""
@@ -151,7 +153,5 @@ class CallbackList(Callback):
                 args = (*(each for each in args if each is not None), {})
             for each in callbacks:
                 getattr(each, name)(*args, **kwargs)
-                if name in ("on_train_batch_begin", "on_train_batch_end"):
-                    getattr(each, name.replace("train_", ""))(*args, **kwargs)
 
         return pass_on

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from pyburn._files import replacing
+from pyburn.autograd import no_grad
 from pyburn.keras.callbacks.base import Callback, Logs
 from pyburn.utils.tensorboard import SummaryWriter
 
-__all__ = ["BackupAndRestore", "CSVLogger", "LambdaCallback", "LearningRateScheduler", "TensorBoard"]
+__all__ = ["BackupAndRestore", "CSVLogger", "LambdaCallback", "LearningRateScheduler", "SwapEMAWeights", "TensorBoard"]
 
 
 class LambdaCallback(Callback):
@@ -203,7 +204,7 @@ class BackupAndRestore(Callback):
 
     @property
     def _model_path(self) -> str:
-        return os.path.join(self.backup_dir, "latest.keras")
+        return os.path.join(self.backup_dir, "latest.safetensors")
 
     @property
     def _epoch_path(self) -> str:
@@ -231,3 +232,58 @@ class BackupAndRestore(Callback):
             for path in (self._epoch_path, self._model_path):
                 if os.path.exists(path):
                     os.remove(path)
+            if os.path.isdir(self.backup_dir) and not os.listdir(self.backup_dir):
+                os.rmdir(self.backup_dir)
+
+
+class SwapEMAWeights(Callback):
+    """Has a model evaluated with the moving averages that an optimizer with `use_ema=True` keeps of its weights.
+
+    Args:
+        swap_on_epoch: Whether the averages also stand in the model when callbacks see the end of an epoch.
+    """
+
+    def __init__(self, swap_on_epoch: bool = False) -> None:
+        super().__init__()
+        self.swap_on_epoch = swap_on_epoch
+        self._swapped = False
+
+    def _swap(self) -> None:
+        optimizer = self.model.optimizer
+        if not getattr(optimizer, "use_ema", False):
+            raise ValueError("SwapEMAWeights: the optimizer keeps no averages; give it use_ema=True")
+        with no_grad():
+            for weight, average in optimizer._averages.items():
+                kept = weight.detach().clone()
+                weight.copy_(average)
+                average.copy_(kept)
+        self._swapped = not self._swapped
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        if self.swap_on_epoch and self._swapped:
+            self._swap()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if self.swap_on_epoch and not self._swapped:
+            self._swap()
+            if epoch == self.params["epochs"] - 1:
+                # `fit` puts the averages into the weights when it ends: they are there already.
+                with no_grad():
+                    for weight, average in self.model.optimizer._averages.items():
+                        average.copy_(weight)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        if not self._swapped:
+            self._swap()
+
+    def on_test_end(self, logs: Any = None) -> None:
+        if self._swapped:
+            self._swap()
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        if not self._swapped:
+            self._swap()
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        if self._swapped:
+            self._swap()

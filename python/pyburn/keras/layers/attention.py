@@ -219,6 +219,9 @@ class MultiHeadAttention(_Heads):
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         _not_there("MultiHeadAttention", sliding_window, use_gate)
+        for name, number in (("num_heads", num_heads), ("key_dim", key_dim)):
+            if not isinstance(number, int) or number < 1:
+                raise ValueError(f"MultiHeadAttention: {name} is {number!r}, but must be a positive whole number")
         self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim or key_dim
         self.output_shape = (output_shape,) if isinstance(output_shape, int) else output_shape
         self.attention_axes = (attention_axes,) if isinstance(attention_axes, int) else attention_axes

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from pyburn import ops
 from pyburn._core import Tensor
 from pyburn.keras import activations, constraints, initializers, regularizers
+from pyburn.keras import config as settings
 from pyburn.keras.layer import Layer
 from pyburn.keras.layers.core import last_size
 from pyburn.nn import functional
@@ -250,6 +252,23 @@ class GRUCell(Cell):
         return output, [output]
 
 
+def first_state(cell: Any, sequences: Tensor) -> Any:
+    """The states that a cell begins with: its own, or zeros in the sizes that it names."""
+    if hasattr(cell, "get_initial_state"):
+        known = "like" in inspect.signature(cell.get_initial_state).parameters  # a cell of ours
+        return cell.get_initial_state(batch_size=sequences.shape[0], **({"like": sequences} if known else {}))
+    kind = sequences.dtype if sequences.is_floating_point() else settings.as_dtype(cell.compute_dtype)
+    sizes = cell.state_size if isinstance(cell.state_size, (list, tuple)) else [cell.state_size]
+    shapes = [[size] if isinstance(size, int) else list(size) for size in sizes]
+    return [ops.zeros(sequences.shape[0], *shape, dtype=kind, device=sequences.device) for shape in shapes]
+
+
+def _output_size(cell: Any) -> int:
+    """What a cell says of its output, or the size of its first state."""
+    first = cell.state_size[0] if isinstance(cell.state_size, (list, tuple)) else cell.state_size
+    return int(getattr(cell, "output_size", None) or first)
+
+
 class StackedRNNCells(Layer):
     """Several cells as one, each fed by the one before.
 
@@ -270,11 +289,13 @@ class StackedRNNCells(Layer):
     @property
     def output_size(self) -> int:
         """The size of the last cell's output."""
-        return int(self.cells[-1].output_size)
+        return _output_size(self.cells[-1])
 
     def get_initial_state(self, batch_size: int, like: Tensor | None = None) -> list[Any]:
         """Zeros for a batch, cell by cell."""
-        return [cell.get_initial_state(batch_size, like) for cell in self.cells]
+        if like is None:
+            return [cell.get_initial_state(batch_size) for cell in self.cells]
+        return [first_state(cell, like) for cell in self.cells]
 
     def forget_masks(self) -> None:
         """Nothing; the next sequence drops other numbers."""
@@ -286,7 +307,7 @@ class StackedRNNCells(Layer):
         for cell in self.cells:
             if not cell.built:
                 cell.build(input_shape)
-            input_shape = (*input_shape[:-1], cell.output_size)
+            input_shape = (*input_shape[:-1], _output_size(cell))
 
     def call(self, inputs: Any, states: Any, training: bool | None = None) -> Any:
         made = []

@@ -142,6 +142,8 @@ def Input(
         >>> Input(shape=(4,)).shape
         (None, 4)
     """
+    if isinstance(shape, int):
+        raise ValueError(f"Input: shape is {shape}, but must be a tuple; write Input(shape=({shape},))")
     layer = InputLayer(shape, batch_size, dtype, sparse, ragged, batch_shape, tensor, optional, name)
     return layer.output
 
@@ -428,7 +430,10 @@ class Embedding(Layer):
 
     def call(self, inputs: Any) -> Any:
         places = inputs.long()
-        if not places.is_meta and places.numel():
+        if CONTEXT.probing:
+            # Places that were counted along an axis of unknown size may be beyond the table.
+            places = ops.clamp(places, 0, self.input_dim - 1)
+        elif not places.is_meta and places.numel():
             low, high = int(places.min()), int(places.max())
             if low < 0 or high >= self.input_dim:
                 raise ValueError(

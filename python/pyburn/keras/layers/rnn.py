@@ -10,7 +10,7 @@ from pyburn.keras import activations
 from pyburn.keras._naming import snake_case
 from pyburn.keras._registry import deserialize_keras_object, serialize_keras_object
 from pyburn.keras.layer import InputSpec, Layer
-from pyburn.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
+from pyburn.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells, first_state
 from pyburn.keras.layers.core import Wrapper
 from pyburn.keras.symbolic import flatten, map_structure
 from pyburn.nn import native
@@ -69,7 +69,7 @@ class RNN(Layer):
             mask = mask[0]
         state = initial_state if initial_state is not None else self.states if self.stateful else None
         if state is None:
-            state = self.cell.get_initial_state(sequences.shape[0], sequences)
+            state = first_state(self.cell, sequences)
         state = [state] if isinstance(state, Tensor) else list(state)
         outputs, last, states = self._run(sequences, state, mask, training)
         # A trial call, which only finds out shapes, leaves no state.

@@ -226,7 +226,9 @@ class AUC(_Counts):
             return
         if self.label_weights is not None:
             sample_weight = self._weights_of(tensor(y_pred), sample_weight)
-        super().update_state(y_true, ops.sigmoid(tensor(y_pred)) if self.from_logits else y_pred, sample_weight)
+        # As in Keras, what is below 0 or above 1 counts as these.
+        pred = ops.sigmoid(tensor(y_pred)) if self.from_logits else ops.clamp(tensor(y_pred), 0.0, 1.0)
+        super().update_state(y_true, pred, sample_weight)
 
     def _weights_of(self, pred: Tensor, sample_weight: Any) -> Tensor:
         """The weights of all single decisions, from those of labels and samples."""

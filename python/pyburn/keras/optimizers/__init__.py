@@ -25,6 +25,7 @@ from pyburn.keras.optimizers.rules import (
     Nadam,
     RMSprop,
 )
+from pyburn.keras.optimizers.scaling import LossScaleOptimizer
 
 __all__ = [
     "SGD",
@@ -37,6 +38,7 @@ __all__ = [
     "Ftrl",
     "Lamb",
     "Lion",
+    "LossScaleOptimizer",
     "Nadam",
     "Optimizer",
     "RMSprop",

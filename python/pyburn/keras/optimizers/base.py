@@ -28,6 +28,44 @@ _SHARED = (
 )
 
 
+class _Rate(float):
+    """A learning rate with the words of Keras's variable: `assign`, `numpy`, `value`."""
+
+    _owner: Any = None
+
+    def assign(self, value: Any) -> None:
+        """Nothing; the optimizer's rate is `value` from now on."""
+        self._owner.learning_rate = float(value)
+
+    def numpy(self) -> Any:
+        """The rate as numpy's number."""
+        return ops.tensor(float(self)).numpy()
+
+    @property
+    def value(self) -> Tensor:
+        """The rate as a tensor."""
+        return ops.tensor(float(self))
+
+
+class _Steps(int):
+    """A number of steps with the words of Keras's variable: `assign`, `numpy`, `value`."""
+
+    _owner: Any = None
+
+    def assign(self, value: Any) -> None:
+        """Nothing; the optimizer counts on from `value`."""
+        self._owner.iterations = int(value)
+
+    def numpy(self) -> Any:
+        """The number as numpy's."""
+        return ops.tensor(int(self)).numpy()
+
+    @property
+    def value(self) -> Tensor:
+        """The number as a tensor."""
+        return ops.tensor(int(self))
+
+
 class Optimizer(optim.Optimizer):
     """Changes weights by their gradients: a subclass says in `update_step` how.
 
@@ -100,10 +138,15 @@ class Optimizer(optim.Optimizer):
     @property
     def learning_rate(self) -> Any:
         """The rate of the next step; setting a number or a schedule replaces it."""
+        rate = _Rate(self._rate())
+        rate._owner = self
+        return rate
+
+    def _rate(self) -> float:
         if self._schedule is None:
             return float(self.param_groups[0]["lr"])
         if isinstance(self._schedule, LearningRateSchedule):
-            return float(self._schedule(self.iterations))
+            return float(self._schedule(self._iterations))
         return float(self._schedule())
 
     @learning_rate.setter
@@ -115,6 +158,17 @@ class Optimizer(optim.Optimizer):
     lr = learning_rate
 
     @property
+    def iterations(self) -> Any:
+        """How many steps were taken."""
+        steps = _Steps(self._iterations)
+        steps._owner = self
+        return steps
+
+    @iterations.setter
+    def iterations(self, value: Any) -> None:
+        self._iterations = int(value)
+
+    @property
     def variables(self) -> list[Tensor]:
         """What the optimizer remembers of the weights."""
         return [value for kept in self.state.values() for value in kept.values() if isinstance(value, Tensor)]
@@ -124,6 +178,10 @@ class Optimizer(optim.Optimizer):
     ) -> None:
         """Nothing; these weights are not decayed (weights, or parts of the names that they have)."""
         self._undecayed = ({id(each) for each in var_list or ()}, list(var_names or ()))
+
+    def scale_loss(self, loss: Any) -> Any:
+        """The loss that gradients are computed of."""
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def step(self, closure: Any = None) -> Any:
         """What `closure` gave, or None; the weights have taken one step by their `.grad`."""
@@ -148,12 +206,12 @@ class Optimizer(optim.Optimizer):
             if found is None:
                 return
             pairs = [(weight, grad) for weight, grad in zip(variables, found, strict=True) if grad is not None]
-            rate = self.learning_rate
+            rate = self._rate()
             self.param_groups[0]["lr"] = rate
             if pairs:
                 self._decay(pairs, rate)
                 self._update([weight for weight, _ in pairs], self._clipped([grad for _, grad in pairs]), rate)
-            self.iterations += 1
+            self._iterations += 1
             if self.use_ema:
                 self._average(variables)
 
@@ -210,6 +268,33 @@ class Optimizer(optim.Optimizer):
         found: Tensor = kept[name]
         return found
 
+    def add_variable_from_reference(
+        self, reference_variable: Tensor, name: str | None = None, initializer: Any = "zeros"
+    ) -> Tensor:
+        """Something to remember of a weight in its shape, for optimizers of one's own: zeros, or ones."""
+        places = self.state[reference_variable]
+        value = 1.0 if initializer == "ones" else 0.0
+        return self._kept(reference_variable, name or f"variable_{len(places)}", value)
+
+    def assign(self, variable: Tensor, value: Any) -> None:
+        """Nothing; the weight has this value."""
+        with no_grad():
+            variable.copy_(value)
+
+    def assign_add(self, variable: Tensor, value: Any) -> None:
+        """Nothing; the weight is larger by this."""
+        with no_grad():
+            variable.add_(value)
+
+    def assign_sub(self, variable: Tensor, value: Any) -> None:
+        """Nothing; the weight is smaller by this."""
+        with no_grad():
+            variable.sub_(value)
+
+    def _get_variable_index(self, variable: Tensor) -> int:
+        """The place of a weight among those that are optimized."""
+        return [id(each) for each in self.param_groups[0]["params"]].index(id(variable))
+
     def _average(self, variables: Sequence[Tensor]) -> None:
         for weight in variables:
             if weight not in self._averages:
@@ -217,7 +302,7 @@ class Optimizer(optim.Optimizer):
             else:
                 self._averages[weight].lerp_(weight.detach(), 1.0 - self.ema_momentum)
         every = self.ema_overwrite_frequency
-        if every and self.iterations % every == 0:
+        if every and self._iterations % every == 0:
             self.finalize_variable_values(variables)
 
     def finalize_variable_values(self, var_list: Sequence[Tensor]) -> None:
@@ -230,7 +315,7 @@ class Optimizer(optim.Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """What the optimizer remembers, as `load_state_dict` takes it."""
-        return super().state_dict() | {"iterations": self.iterations}
+        return super().state_dict() | {"iterations": self._iterations}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Nothing; the optimizer remembers what `state_dict` gave."""
@@ -239,7 +324,7 @@ class Optimizer(optim.Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make the same optimizer."""
-        rate = serialize_keras_object(self._schedule) if self._schedule is not None else self.learning_rate
+        rate = serialize_keras_object(self._schedule) if self._schedule is not None else self._rate()
         config: dict[str, Any] = {"name": self.name, "learning_rate": rate}
         return config | {name: getattr(self, name) for name in (*_SHARED, *self._settings)}
 
@@ -249,7 +334,7 @@ class Optimizer(optim.Optimizer):
         return cls(**config)
 
     def __repr__(self) -> str:
-        named = {"learning_rate": self.learning_rate, **{name: getattr(self, name) for name in self._settings}}
+        named = {"learning_rate": self._rate(), **{name: getattr(self, name) for name in self._settings}}
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in named.items())})"
 
 

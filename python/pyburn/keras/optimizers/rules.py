@@ -128,7 +128,7 @@ class Adam(_Twin):
 
     def _before(self, group: dict[str, Any], rate: float) -> None:
         group["lr"] = rate
-        group["eps"] = self.epsilon / math.sqrt(1.0 - self.beta_2 ** (self.iterations + 1))
+        group["eps"] = self.epsilon / math.sqrt(1.0 - self.beta_2 ** (self._iterations + 1))
 
 
 class AdamW(Adam):
@@ -239,7 +239,7 @@ class Adamax(Optimizer):
         mean = self._kept(variable, "m").lerp_(gradient, 1 - self.beta_1)
         largest = self._kept(variable, "u").mul_(self.beta_2)
         largest.copy_(ops.maximum(largest, ops.abs(gradient)))
-        rate = learning_rate / (1 - self.beta_1 ** (self.iterations + 1))
+        rate = learning_rate / (1 - self.beta_1 ** (self._iterations + 1))
         variable.sub_(rate * mean / (largest + self.epsilon))
 
 
@@ -260,16 +260,26 @@ class Nadam(Optimizer):
         super().__init__(learning_rate, *args, **kwargs)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
         self._product = 1.0
+        self._counted = 0
 
     def _momentum(self, step: int) -> float:
         return self.beta_1 * (1.0 - 0.5 * 0.96**step)
 
+    def product_of(self, steps: int) -> float:
+        """The product of the momenta of so many steps; after a file was read it is computed anew."""
+        if steps < self._counted:
+            self._counted, self._product = 0, 1.0
+        while self._counted < steps:
+            self._counted += 1
+            self._product *= self._momentum(self._counted)
+        return self._product
+
     def _update(self, variables: list[Tensor], grads: list[Tensor], rate: float) -> None:
-        self._product *= self._momentum(self.iterations + 1)
+        self.product_of(self._iterations + 1)
         super()._update(variables, grads, rate)
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: float) -> None:
-        step = self.iterations + 1
+        step = self._iterations + 1
         now, following = self._momentum(step), self._momentum(step + 1)
         mean = self._kept(variable, "m").lerp_(gradient, 1 - self.beta_1)
         square = self._kept(variable, "v").lerp_(gradient * gradient, 1 - self.beta_2)
@@ -313,7 +323,7 @@ class Lamb(Optimizer):
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: float) -> None:
-        step = self.iterations + 1
+        step = self._iterations + 1
         mean = self._kept(variable, "m").lerp_(gradient, 1 - self.beta_1)
         square = self._kept(variable, "v").lerp_(gradient * gradient, 1 - self.beta_2)
         below = ops.sqrt(square / (1 - self.beta_2**step)) + self.epsilon
@@ -389,7 +399,7 @@ class Adafactor(Optimizer):
         self.clip_threshold, self.relative_step = clip_threshold, relative_step
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: float) -> None:
-        step = self.iterations + 1
+        step = self._iterations + 1
         rate = min(learning_rate, 1 / math.sqrt(step)) if self.relative_step else learning_rate
         rate *= max(self.epsilon_2, float(ops.sqrt((variable * variable).mean())))
         beta = 1 - step**self.beta_2_decay

@@ -11,7 +11,13 @@ from pyburn.keras import losses as losses_module
 from pyburn.keras import metrics as metrics_module
 from pyburn.keras.metrics.base import Mean, MeanMetricWrapper, Metric
 
-__all__ = ["CompiledLoss", "CompiledMetrics"]
+__all__ = ["CompiledLoss", "CompiledMetrics", "Unnamed", "outputs_of"]
+
+
+class Unnamed(str):
+    """The name of an output in messages, of a model that has none: it is not part of names in the history."""
+
+    __slots__ = ()
 
 
 def outputs_of(value: Any, names: list[str]) -> list[Any]:
@@ -93,7 +99,11 @@ class CompiledLoss:
             self.weights = [self.weights_given] * len(names)
         self.losses = [_loss(each, t, p) for each, t, p in zip(given, y_true, y_pred, strict=True)]
         several = sum(each is not None for each in self.losses) > 1
-        self.trackers = [Mean(f"{name}_loss") for name in names] if several else []
+        shown = [
+            loss.name if isinstance(name, Unnamed) and loss is not None else name
+            for name, loss in zip(names, self.losses, strict=True)
+        ]
+        self.trackers = [Mean(f"{name}_loss") for name in shown] if several else []
 
     def __call__(self, names: list[str], y_true: list[Any], y_pred: list[Any], weights: list[Any]) -> Any:
         """The weighted sum of the losses."""
@@ -198,7 +208,18 @@ class CompiledMetrics(Metric):
         found: dict[str, Any] = {}
         for kind, groups in (("", self.plain or []), ("weighted_", self.weighted)):
             for name, group in zip(self.names, groups, strict=True):
+                before = "" if len(self.names) == 1 or isinstance(name, Unnamed) else f"{name}_"
                 for metric in group:
-                    key = f"{name}_{metric.name}" if len(self.names) > 1 else metric.name
-                    found[f"{kind}{key}" if key in found else key] = metric.result()
+                    key = f"{before}{metric.name}"
+                    key = f"{before}{kind}{metric.name}" if key in found else key
+                    found[_free(key, found)] = metric.result()
         return found
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """The name, or with the first number that makes it a new one."""
+    number, made = 0, name
+    while made in taken:
+        number += 1
+        made = f"{name}_{number}"
+    return made

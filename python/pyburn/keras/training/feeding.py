@@ -283,6 +283,10 @@ def batches_of(
     """The batches of what `fit`, `evaluate` or `predict` was given."""
     if batch_size is not None and (isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1):
         raise ValueError(f"fit: batch_size is {batch_size!r}, but must be a positive whole number, or None")
+    if class_weight is not None and not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"fit: class_weight is a {type(class_weight).__name__}, but must be a dictionary such as {{0: 1.0, 1: 2.0}}"
+        )
     found = _source(x, y, sample_weight, batch_size, steps, shuffle)
     return found if class_weight is None else Weighted(found, class_weight)
 
@@ -317,6 +321,10 @@ def _alone(x: Any, y: Any) -> None:
 
 def split_off(parts: tuple[Any, Any, Any], share: float) -> tuple[tuple[Any, Any, Any], tuple[Any, Any, Any]]:
     """The arrays without their last `share`, and that share."""
+    if not isinstance(parts[0], (list, tuple, dict)) and not any(hasattr(parts[0], n) for n in ("shape", "to_numpy")):
+        raise ValueError(
+            f"fit: validation_split cuts arrays, but x is a {type(parts[0]).__name__}; give validation_data="
+        )
     tensors = tuple(as_tensors(part) for part in parts)
     count = flatten(tensors[0])[0].shape[0]
     cut = math.floor(count * (1.0 - share))

@@ -41,7 +41,8 @@ class _Bridge(events.Callback):
 
     def after_epoch(self, learner: Any) -> None:
         """Nothing; Keras's callbacks know the numbers of the epoch."""
-        self.callbacks.on_epoch_end(learner.epoch - 1, learner.logs)
+        # What callbacks add, such as the rate, is for those after them: the numbers of the run stay as they are.
+        self.callbacks.on_epoch_end(learner.epoch - 1, dict(learner.logs))
         learner.train_data.epoch_ends()
         if learner.model.stop_training:
             learner.stop("stop_training was set")

@@ -15,7 +15,7 @@ from pyburn.keras.callbacks.base import Callback, CallbackList, History
 from pyburn.keras.layer import Layer
 from pyburn.keras.metrics.base import Mean, Metric
 from pyburn.keras.symbolic import flatten, map_structure
-from pyburn.keras.training.compiled import CompiledLoss, CompiledMetrics
+from pyburn.keras.training.compiled import CompiledLoss, CompiledMetrics, Unnamed, outputs_of
 from pyburn.keras.training.feeding import (
     Batches,
     Kept,
@@ -71,7 +71,7 @@ class Trainer(Layer):
             run_eagerly: Accepted for Keras's sake, as are the rest: nothing is traced.
             steps_per_execution: Accepted for Keras's sake.
             jit_compile: Accepted for Keras's sake.
-            auto_scale_loss: Accepted for Keras's sake.
+            auto_scale_loss: Whether losses of float16 are scaled, so that small gradients are not lost.
 
         Example:
             >>> from pyburn.keras import Dense, Input, Sequential
@@ -79,6 +79,9 @@ class Trainer(Layer):
             >>> model.compile(optimizer="adam", loss="mse", metrics=["mae"])
         """
         self.optimizer = optimizers.get(optimizer)
+        plain = hasattr(self.optimizer, "scale_loss") and not isinstance(self.optimizer, optimizers.LossScaleOptimizer)
+        if plain and auto_scale_loss and self.dtype_policy.name == "mixed_float16":
+            self.optimizer = optimizers.LossScaleOptimizer(self.optimizer, name="loss_scale_optimizer")
         self.loss = loss
         self._compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights)
         self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics, self._outputs)
@@ -102,7 +105,8 @@ class Trainer(Layer):
         if self._compiled_loss is not None:
             found += self._compiled_loss.metrics
         for module in self.modules():
-            found += [each for each in vars(module).values() if isinstance(each, Metric) and each is not compiled]
+            if module is self or not isinstance(module, Trainer):  # a model inside does not train by itself
+                found += [each for each in vars(module).values() if isinstance(each, Metric) and each is not compiled]
         return list(dict.fromkeys(found))
 
     @property
@@ -143,11 +147,23 @@ class Trainer(Layer):
         else:
             preds = list(y_pred) if isinstance(y_pred, (list, tuple)) else [y_pred]
             names = self._names_of(len(preds))
-        return names, _spread(y, names, "y"), preds, _spread(sample_weight, names, "sample_weight")
+        labels = _spread(self._beside_none(y, names), names, "y")
+        return names, labels, preds, _spread(sample_weight, names, "sample_weight")
 
     def _names_of(self, count: int) -> list[str]:
         names = list(getattr(self, "output_names", []) or [])
-        return names if len(names) == count else [f"output_{place}" for place in range(count)]
+        return names if len(names) == count else [Unnamed(f"output_{place}") for place in range(count)]
+
+    def _beside_none(self, y: Any, names: list[str]) -> Any:
+        """Labels for each output, where only those that have a loss were given."""
+        given = list(y) if isinstance(y, (list, tuple)) else [y]
+        if y is None or isinstance(y, Mapping) or len(given) == len(names):
+            return y
+        wanted = [each is not None for each in outputs_of(self.loss, names)]
+        if sum(wanted) != len(given):
+            return y
+        left = iter(given)
+        return [next(left) if there else None for there in wanted]
 
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
@@ -186,7 +202,8 @@ class Trainer(Layer):
         self._track_loss(loss, x)
         self.zero_grad()
         if isinstance(loss, Tensor) and loss.requires_grad:
-            (loss * (getattr(self.optimizer, "loss_scale_factor", None) or 1.0)).backward()
+            scale = getattr(self.optimizer, "scale_loss", None)
+            (loss if scale is None else scale(loss)).backward()
             self._step()
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
@@ -287,6 +304,10 @@ class Trainer(Layer):
         validation = None
         if validation_data is not None:
             given = validation_data if isinstance(validation_data, (list, tuple)) else (validation_data,)
+            if len(given) > 3:
+                raise ValueError(
+                    f"fit: validation_data has {len(given)} parts, but must be (x, y) or (x, y, sample_weight)"
+                )
             size = validation_batch_size or batch_size
             again = batches_of(*_padded(given), size, validation_steps)
             # The same batches are seen after every epoch, also those of a generator.
@@ -440,7 +461,8 @@ class Trainer(Layer):
             several = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
             known += [each.name for each in several]
         order = [*(name for name in known if name in logs), *(name for name in sorted(logs) if name not in known)]
-        values = [logs[name] for name in dict.fromkeys(order)]
+        # As in Keras, two numbers of one name are one number twice.
+        values = [logs[name] for name in order]
         return values[0] if len(values) == 1 else values
 
 
@@ -464,7 +486,13 @@ def _listed(callbacks: Any) -> list[Any]:
         return []
     if isinstance(callbacks, CallbackList):
         return list(callbacks.callbacks)
-    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    found = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    for each in found:
+        if not hasattr(each, "on_epoch_end") and not isinstance(each, events.Callback):
+            raise ValueError(
+                f"fit: {each!r} is no callback; give objects such as keras.callbacks.EarlyStopping(patience=3)"
+            )
+    return found
 
 
 def _callbacks(given: list[Callback], model: Any, verbose: int) -> CallbackList:
