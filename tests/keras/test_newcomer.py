@@ -95,11 +95,11 @@ def test_a_checkpoint_of_weights_can_be_kerass_own(tmp_path):
     np.testing.assert_array_equal(theirs.get_weights()[0], model.get_weights()[0])
 
 
-def test_an_unbuilt_model_and_older_files_are_refused(tmp_path):
+def test_an_unbuilt_model_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="no weights yet"):
         ours.Sequential([ours.layers.Dense(2)]).save_weights(tmp_path / "a.weights.h5")
-    with pytest.raises(ValueError, match=r"ends with '\.weights\.h5'"):
-        nested(ours).save_weights(tmp_path / "a.h5")
+    with pytest.raises(ValueError, match="no weights yet"):
+        ours.Sequential([ours.layers.Dense(2)]).save_weights(tmp_path / "a.h5")
 
 
 @pytest.mark.parametrize("program", [attention, nested, recurrent, separable, subclass])

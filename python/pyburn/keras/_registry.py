@@ -103,6 +103,8 @@ def module_of(kind: Any) -> str:
             return f"keras.{family}"
     if own == "keras.ops":
         return "keras.src.ops.numpy"
+    if own == "keras.model" and kind.__name__ == "Functional":
+        return "keras.src.models.functional"
     if own == "keras.config" or own.startswith(("keras.models", "keras.sequential", "keras.functional", "keras.model")):
         return "keras"
     return own

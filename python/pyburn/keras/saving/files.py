@@ -9,7 +9,7 @@ from typing import Any
 from pyburn import safetensors
 from pyburn._core import Tensor
 from pyburn.keras._registry import deserialize_keras_object, serialize_keras_object
-from pyburn.keras.saving import keras_files
+from pyburn.keras.saving import keras_files, writing
 
 __all__ = ["load_model", "load_weights", "save_model", "save_weights"]
 
@@ -22,6 +22,8 @@ def save_model(
 ) -> None:
     """Nothing; the file has the model: architecture, weights, `compile`'s arguments and the optimizer's memory.
 
+    A path that ends with ".keras" or ".h5" is written as Keras writes it, and real Keras reads it; that needs h5py.
+
     Args:
         model: The model.
         filepath: Where to write, such as "model.keras". The file is complete or as it was before, never half written.
@@ -30,13 +32,21 @@ def save_model(
         **kwargs: `zipped` is accepted for Keras's sake.
 
     Differs from Keras:
-        The file is safetensors, not a zip: `load_model` here reads both, real Keras reads its own only.
+        Without h5py, or with modules and optimizers that Keras does not have, a ".keras" file is safetensors with the
+        architecture as JSON, which `load_model` here reads and real Keras does not.
     """
     _may_write(filepath, overwrite)
     if not model.built:
         raise ValueError(
             f"{model.name}: the model has no weights yet, as it was never called or built; build it, then save"
         )
+    if os.fspath(filepath).endswith((".h5", ".hdf5")):
+        writing.save_h5(model, filepath, include_optimizer)
+        return
+    if os.fspath(filepath).endswith(".keras") and writing.save_zip(
+        model, filepath, include_optimizer, len(_weights(model))
+    ):
+        return
     texts = {"format": _FORMAT, "config": json.dumps(serialize_keras_object(model))}
     tensors = {f"model/{name}": value for name, value in _weights(model).items()}
     if model.compiled:
@@ -57,20 +67,20 @@ def save_weights(model: Any, filepath: Path, overwrite: bool = True, **kwargs: A
 
     A path that ends with ".weights.h5" is written as Keras writes it, and real Keras reads it; that needs h5py.
     """
-    _may_write(filepath, overwrite, weights=True)
+    _may_write(filepath, overwrite)
     if os.fspath(filepath).endswith(".weights.h5"):
         keras_files.save_weights(model, filepath)
+        return
+    if os.fspath(filepath).endswith((".h5", ".hdf5")):
+        if not model.built:
+            raise ValueError(f"{model.name}: the model has no weights yet; call or build it before save_weights")
+        writing.save_weights_h5(model, filepath)
         return
     safetensors.save_file({f"model/{name}": value for name, value in _weights(model).items()}, filepath)
 
 
-def _may_write(filepath: Path, overwrite: bool, weights: bool = False) -> None:
+def _may_write(filepath: Path, overwrite: bool) -> None:
     path = os.fspath(filepath)
-    if path.endswith((".h5", ".hdf5")) and not (weights and path.endswith(".weights.h5")):
-        raise ValueError(
-            f"save: {path} would be an HDF5 file of the older kind, which is read here but not written; give a path "
-            "that ends with '.keras' or '.safetensors', or save_weights to one that ends with '.weights.h5'"
-        )
     if not overwrite and os.path.exists(path):
         raise FileExistsError(f"save: {path} is there already; give overwrite=True or another path")
 

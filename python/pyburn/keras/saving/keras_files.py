@@ -16,6 +16,7 @@ from pyburn.keras._naming import snake_case
 from pyburn.keras._registry import deserialize_keras_object
 from pyburn.keras._weights import Weights
 from pyburn.keras.layers.core import InputLayer
+from pyburn.keras.saving import memories
 from pyburn.keras.variables import assign
 
 __all__ = ["kind_of", "load_model", "load_weights", "save_weights"]
@@ -51,8 +52,10 @@ def _from_zip(filepath: Any, custom_objects: Any, compile: bool) -> Any:
         model.build_from_config(config["build_config"])
     with _h5py().File(values, "r") as file:
         load_tree(model, file, False)
-    if compile and config.get("compile_config"):
-        model.compile_from_config(config["compile_config"])
+        if compile and config.get("compile_config"):
+            model.compile_from_config(config["compile_config"])
+            if "optimizer" in file:
+                memories.put(model.optimizer, model.trainable_weights, _datasets(file["optimizer"]))
     return model
 
 
@@ -68,11 +71,19 @@ def _from_h5(filepath: Any, custom_objects: Any, compile: bool) -> Any:
         model = deserialize_keras_object(config, custom_objects, "models")
         load_named(model, file["model_weights"], False)
         training = file.attrs.get("training_config")
+        memory = file.get("optimizer_weights")
+        arrays = [] if memory is None else [memory[name][()] for name in _names(memory)]
     if compile and training is not None:
         given = json.loads(training if isinstance(training, str) else training.decode())
         given["optimizer"] = given.pop("optimizer_config", None)
         model.compile_from_config(given)
+        memories.put(model.optimizer, model.trainable_weights, arrays)
     return model
+
+
+def _names(group: Any) -> list[str]:
+    """The names of a layer's weights in an older file, in order."""
+    return [name if isinstance(name, str) else name.decode() for name in group.attrs["weight_names"]]
 
 
 def load_weights(model: Any, filepath: Any, kind: str, skip: bool) -> None:
@@ -248,8 +259,7 @@ def load_named(model: Any, group: Any, skip: bool) -> None:
                 continue
             raise ValueError(f"load_weights: the file has no layer {layer.name!r}; it has {sorted(group)}")
         inner = group[layer.name]
-        names = [name if isinstance(name, str) else name.decode() for name in inner.attrs["weight_names"]]
-        _assign(layer, _older_order(layer), [inner[name][()] for name in names], skip)
+        _assign(layer, _older_order(layer), [inner[name][()] for name in _names(inner)], skip)
 
 
 def _older_order(layer: Any) -> list[Any]:
