@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pyburn
 import pytest
@@ -234,11 +236,7 @@ def test_averages_of_weights_validate():
 
 def test_float16_trains_with_a_scaled_loss():
     def program(k, same):
-        k.config.set_dtype_policy("mixed_float16")
-        try:
-            model = k.Sequential([k.Input((8,)), k.layers.Dense(4), k.layers.Dense(1, dtype="float32")])
-        finally:
-            k.config.set_dtype_policy("float32")
+        model = k.Sequential([k.Input((8,)), k.layers.Dense(4, dtype="mixed_float16"), k.layers.Dense(1)])
         same(model)
         model.dtype_policy = k.DTypePolicy("mixed_float16")
         model.compile("adam", "mse")
@@ -309,3 +307,40 @@ def test_mistakes(text):
     model.compile("sgd", "mse")
     with pytest.raises(ValueError, match=text):
         MISTAKES[text](model)
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4])
+def test_epochs_that_are_shorter_than_the_data_go_on(steps):
+    def program(k, same):
+        class Batches(k.utils.PyDataset):
+            def __len__(self):
+                return 4
+
+            def __getitem__(self, index):
+                return X[index * 12 : index * 12 + 12], Y[index * 12 : index * 12 + 12]
+
+        histories = []
+        for data in ((X, Y), (Batches(),)):
+            model = k.Sequential([k.Input((8,)), k.layers.Dense(3, activation="softmax")])
+            same(model)
+            model.compile(k.optimizers.SGD(0.5), "sparse_categorical_crossentropy")
+            size = {"batch_size": 12} if len(data) == 2 else {}
+            options = {"steps_per_epoch": steps, "epochs": 4, "shuffle": False, "verbose": 0, **size}
+            histories.append(model.fit(*data, **options).history)
+        return histories
+
+    with pytest.warns(UserWarning, match="ran out of data") if steps == 3 else contextlib.nullcontext():
+        same_numbers(program)
+
+
+@pytest.mark.filterwarnings("ignore:When providing `inputs` as a dict:UserWarning")
+def test_inputs_in_a_nest():
+    def program(k, same):
+        start = {"a": k.Input((3,)), "b": [k.Input((4,)), k.Input((1,))]}
+        joined = k.layers.concatenate([start["a"], *start["b"]])
+        model = k.Model(start, {"o": k.layers.Dense(2)(joined), "p": (k.layers.Dense(1)(joined), joined)})
+        same(model)
+        given = model({"a": X[:, :3], "b": [X[:, 3:7], X[:, 7:]]})
+        return {"o": given["o"], "p": list(given["p"])}
+
+    same_numbers(program)

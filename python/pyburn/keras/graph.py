@@ -130,8 +130,9 @@ class Graph:
                 keys, missing = self.input_names, []
             if missing:
                 raise ValueError(f"{model.name}: the input(s) {missing} are missing; got {sorted(given)}")
-            return [given[name] for name in keys]
-        found = flatten(given)
+            found = flatten([given[name] for name in keys])
+        else:
+            found = flatten(given)
         if len(found) != len(self.inputs):
             raise ShapeError(
                 f"{model.name} ({type(model).__name__}) takes {len(self.inputs)} input(s) {self.input_names}, "

@@ -110,7 +110,7 @@ def _where(condition: Any, x1: Any, x2: Any) -> Any:
     if x1 is None and x2 is None:
         return tuple(_ops.nonzero(_tensor(condition)).unbind(1))
     given = _tensor(condition)
-    return _ops.where(given if given.dtype == _ops.bool else given != 0, x1, x2)
+    return _ops.where(given if given.dtype == _settings.as_dtype("bool") else given != 0, x1, x2)
 
 
 def _cast(x: Any, dtype: Any) -> Tensor:
@@ -378,7 +378,7 @@ def _like(value: Any, other: Any) -> Tensor:
     if not isinstance(value, (bool, int, float)):
         return _ops.as_tensor(value, device=other.device)
     whole = not other.is_floating_point() and not other.is_complex()
-    if isinstance(value, bool) or (whole and (isinstance(value, float) or other.dtype == _ops.bool)):
+    if isinstance(value, bool) or (whole and (isinstance(value, float) or other.dtype == _settings.as_dtype("bool"))):
         return _ops.as_tensor(value, device=other.device)
     return _ops.as_tensor(value, dtype=other.dtype, device=other.device)
 

@@ -56,7 +56,8 @@ def rescaled(x: Tensor, source: Any, target: Any) -> Tensor:
     """Values from one range in another."""
     if tuple(source) == tuple(target):
         return x
-    return (x - source[0]) / (source[1] - source[0]) * (target[1] - target[0]) + target[0]
+    made: Tensor = (x - source[0]) / (source[1] - source[0]) * (target[1] - target[0]) + target[0]
+    return made
 
 
 class _Colored(_Random):

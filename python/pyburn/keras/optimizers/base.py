@@ -135,19 +135,19 @@ class Optimizer(optim.Optimizer):
         self.param_groups[0]["params"] = list(variables)
         self.built = True
 
-    @property
-    def learning_rate(self) -> Any:
-        """The rate of the next step; setting a number or a schedule replaces it."""
-        rate = _Rate(self._rate())
-        rate._owner = self
-        return rate
-
     def _rate(self) -> float:
         if self._schedule is None:
             return float(self.param_groups[0]["lr"])
         if isinstance(self._schedule, LearningRateSchedule):
             return float(self._schedule(self._iterations))
         return float(self._schedule())
+
+    @property
+    def learning_rate(self) -> Any:
+        """The rate of the next step; setting a number or a schedule replaces it."""
+        rate = _Rate(self._rate())
+        rate._owner = self
+        return rate
 
     @learning_rate.setter
     def learning_rate(self, value: Any) -> None:
@@ -194,7 +194,7 @@ class Optimizer(optim.Optimizer):
         """The number of steps so far; the weights of the pairs have taken one more."""
         pairs = list(grads_and_vars)
         self.apply([grad for grad, _ in pairs], [weight for _, weight in pairs])
-        return self.iterations
+        return self._iterations
 
     def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Tensor] | None = None) -> None:
         """Nothing; the weights have taken one step by these gradients."""

@@ -227,6 +227,42 @@ class Kept(Batches):
         return iter(self.seen)
 
 
+class Continued(Batches):
+    """Batches of a source whose epochs are shorter than it is: each goes on where the one before it ended.
+
+    As in Keras, an epoch ends early where the source does, and the next one begins it anew.
+    """
+
+    def __init__(self, inner: Batches, steps: int) -> None:
+        self.inner, self.steps = inner, steps
+        self.whole = inner.steps if isinstance(inner, Arrays) else _length(inner)
+        self._going: Iterator[Any] | None = None
+        self._seen = 0
+
+    def first(self) -> Any:
+        return self.inner.first()
+
+    def epoch_ends(self) -> None:
+        self.inner.epoch_ends()
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._going is None:
+            self._going, self._seen = iter(self.inner), 0
+        for batch in itertools.islice(self._going, self.steps):
+            self._seen += 1
+            # Keras knows the length, and begins anew as soon as all batches were seen.
+            if self._seen == self.whole:
+                self._going = None
+                yield batch
+                return
+            yield batch
+
+
+def _length(inner: Batches) -> int | None:
+    source = getattr(inner, "source", None)
+    return source.num_batches if isinstance(source, PyDataset) else len(source) if isinstance(source, Sized) else None
+
+
 class Numbered(Stream):
     """Batches of a PyDataset."""
 
@@ -279,15 +315,20 @@ def batches_of(
     steps: int | None = None,
     shuffle: Any = False,
     class_weight: Mapping[int, float] | None = None,
+    continues: bool = False,
 ) -> Batches:
-    """The batches of what `fit`, `evaluate` or `predict` was given."""
+    """The batches of what `fit`, `evaluate` or `predict` was given; with `continues`, epochs of `steps` go on."""
     if batch_size is not None and (isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1):
         raise ValueError(f"fit: batch_size is {batch_size!r}, but must be a positive whole number, or None")
     if class_weight is not None and not isinstance(class_weight, Mapping):
         raise ValueError(
             f"fit: class_weight is a {type(class_weight).__name__}, but must be a dictionary such as {{0: 1.0, 1: 2.0}}"
         )
-    found = _source(x, y, sample_weight, batch_size, steps, shuffle)
+    if continues and steps is not None and not isinstance(x, Iterator):
+        size = _size_of_steps(x, batch_size, steps)
+        found: Batches = Continued(_source(x, y, sample_weight, size, None, shuffle), steps)
+    else:
+        found = _source(x, y, sample_weight, batch_size, steps, shuffle)
     return found if class_weight is None else Weighted(found, class_weight)
 
 
@@ -301,9 +342,7 @@ def _source(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: i
         x = data.DataLoader(x, batch_size=batch_size or 32, shuffle=None if stream else bool(shuffle))
     if hasattr(x, "shape") or hasattr(x, "to_numpy") or isinstance(x, (list, tuple, dict)):
         parts = (as_tensors(x), as_tensors(y), as_tensors(sample_weight))
-        if batch_size is None and steps:
-            count = max((each.shape[0] for each in flatten(parts[0]) if each is not None), default=0)
-            batch_size = max(1, math.ceil(count / steps))  # as Keras does: the steps go through all samples
+        batch_size = _size_of_steps(x, batch_size, steps)
         return Arrays(parts, batch_size or 32, shuffle, steps)
     if isinstance(x, Iterable):
         _alone(x, y)
@@ -312,6 +351,14 @@ def _source(x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: i
         f"fit: x is a {type(x).__name__}; give arrays, tensors, a frame, a Dataset, a DataLoader, a PyDataset or a "
         "generator"
     )
+
+
+def _size_of_steps(x: Any, batch_size: int | None, steps: int | None) -> int | None:
+    """The size of batches; as in Keras, steps without one go through all samples of arrays."""
+    if batch_size is not None or not steps or not (hasattr(x, "shape") or isinstance(x, (list, tuple, dict))):
+        return batch_size
+    count = max((each.shape[0] for each in flatten(as_tensors(x)) if each is not None), default=0)
+    return max(1, math.ceil(count / steps))
 
 
 def _alone(x: Any, y: Any) -> None:

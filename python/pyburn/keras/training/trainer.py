@@ -299,7 +299,7 @@ class Trainer(Layer):
         parts = (x, y, sample_weight)
         if validation_split and validation_data is None:
             parts, validation_data = split_off(parts, validation_split)
-        data = batches_of(*parts, batch_size, steps_per_epoch, shuffle, class_weight)
+        data = batches_of(*parts, batch_size, steps_per_epoch, shuffle, class_weight, continues=True)
         self._ready(data.first())
         validation = None
         if validation_data is not None:
