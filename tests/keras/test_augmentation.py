@@ -177,3 +177,37 @@ def test_draws_have_their_means():
     assert abs(float(random.gamma((20000,), 0.3, seed=1).mean()) - 0.3) < 0.02
     assert abs(float(random.beta((20000,), 2.0, 6.0, seed=1).mean()) - 0.25) < 0.01
     assert abs(float(random.binomial((20000,), 8, 0.25, seed=1).mean()) - 2.0) < 0.03
+
+
+def test_filters_with_given_kernels():
+    x, deep, across = array((2, 9, 8, 4)), array((3, 3, 4, 2), 1), array((1, 1, 8, 5), 2)
+    back = array((3, 3, 5, 4), 3)
+    same(lambda o, t: [o.depthwise_conv(t(x), t(deep), padding=p) for p in ("same", "valid")])
+    same(lambda o, t: o.separable_conv(t(x), t(deep), t(across)))
+    same(lambda o, t: [o.conv_transpose(t(x), t(back), strides=2, padding=p) for p in ("same", "valid")])
+    same(lambda o, t: [o.adaptive_average_pool(t(x), (3, 2)), o.adaptive_max_pool(t(x), 3)])
+    same(lambda o, t: [o.depth_to_space(t(x), 2), o.space_to_depth(t(x[:, :8]), 2), o.psnr(t(x), t(0.9 * x), 1.0)])
+
+
+def test_windows_and_what_is_no_number():
+    holes = np.array([[1.0, np.nan, 3.0], [2.0, 0.0, np.nan]], "float32")
+    lower = np.tril(np.abs(array((3, 3))) + 1)
+    same(lambda o, t: [getattr(o, name)(7) for name in ("bartlett", "blackman", "hamming", "hanning")])
+    same(lambda o, t: [o.kaiser(7, 3.0), o.i0(t(lower)), o.solve_triangular(t(lower), t(lower[:, :1]), lower=True)])
+    same(lambda o, t: [o.nanargmax(t(holes), axis=1), o.nancumsum(t(holes), axis=1), o.nanmedian(t(holes), axis=1)])
+    same(lambda o, t: [o.saturate_cast(t(np.array([-5.0, 300.0])), "uint8"), o.vander(t(np.arange(1, 4)))])
+    same(lambda o, t: [*o.unravel_index(t(np.array([5, 7])), (3, 4)), o.select([t(holes > 2)], [t(holes)], 9.0)])
+
+
+def test_a_gradient_of_ones_own():
+    def program(o, t):
+        @o.custom_gradient
+        def softplus(x):
+            grown = o.exp(x)
+            return o.log(1 + grown), lambda *args, upstream: upstream * (1.0 - 1 / (1 + grown))
+
+        x = t([1.0, 100.0], requires_grad=True)
+        softplus(x).sum().backward()
+        return x.grad
+
+    same(program)

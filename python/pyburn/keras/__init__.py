@@ -9,6 +9,7 @@ from pyburn.keras import (
     callbacks,
     config,
     constraints,
+    datasets,
     dtype_policies,
     initializers,
     layers,
@@ -33,8 +34,10 @@ from pyburn.keras.layers import __all__ as _layers
 from pyburn.keras.losses import Loss
 from pyburn.keras.metrics import Metric
 from pyburn.keras.models import Functional, Model, Sequential
+from pyburn.keras.ops import Operation
 from pyburn.keras.optimizers import Optimizer
 from pyburn.keras.regularizers import Regularizer
+from pyburn.keras.scopes import __version__, device, name_scope, remat, version
 from pyburn.keras.symbolic import KerasTensor
 from pyburn.keras.variables import Variable
 
@@ -49,15 +52,19 @@ __all__ = [
     "Loss",
     "Metric",
     "Model",
+    "Operation",
     "Optimizer",
     "Regularizer",
     "Sequential",
     "Variable",
+    "__version__",
     "activations",
     "backend",
     "callbacks",
     "config",
     "constraints",
+    "datasets",
+    "device",
     "dtype_policies",
     "initializers",
     "layers",
@@ -65,13 +72,16 @@ __all__ = [
     "metrics",
     "mixed_precision",
     "models",
+    "name_scope",
     "ops",
     "optimizers",
     "preprocessing",
     "random",
     "regularizers",
+    "remat",
     "saving",
     "tree",
     "utils",
+    "version",
     *_layers,
 ]

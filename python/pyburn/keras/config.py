@@ -9,13 +9,21 @@ from pyburn import _core
 __all__ = [
     "DTypePolicy",
     "backend",
+    "disable_flash_attention",
     "disable_interactive_logging",
+    "disable_traceback_filtering",
     "dtype_policy",
+    "enable_flash_attention",
     "enable_interactive_logging",
+    "enable_traceback_filtering",
+    "enable_unsafe_deserialization",
     "epsilon",
     "floatx",
     "image_data_format",
+    "is_flash_attention_enabled",
     "is_interactive_logging_enabled",
+    "is_traceback_filtering_enabled",
+    "set_backend",
     "set_dtype_policy",
     "set_epsilon",
     "set_floatx",
@@ -187,3 +195,46 @@ def data_format_of(given: str | None) -> str:
     if given.lower() not in _FORMATS:
         raise ValueError(f"data_format: {given!r} is none; give 'channels_last' or 'channels_first'")
     return given.lower()
+
+
+def enable_traceback_filtering() -> None:
+    """Nothing: errors are short already, and show where they come from."""
+
+
+def disable_traceback_filtering() -> None:
+    """Nothing: errors show where they come from already."""
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """False: errors show where they come from."""
+    return False
+
+
+def enable_flash_attention() -> None:
+    """Nothing: attention chooses the fastest kernel by itself."""
+
+
+def disable_flash_attention() -> None:
+    """Nothing: attention chooses the fastest kernel by itself."""
+
+
+def is_flash_attention_enabled() -> bool:
+    """True: attention without the matrix of scores is used where it can be."""
+    return True
+
+
+def enable_unsafe_deserialization() -> None:
+    """Raises: code in files is never executed.
+
+    Raises:
+        ValueError: Always; the text names what to do.
+    """
+    raise ValueError(
+        "enable_unsafe_deserialization: code in files is never executed here; give functions in custom_objects={...}"
+    )
+
+
+def set_backend(backend: str) -> None:
+    """Nothing for "pyburn"; there is no other engine behind this module."""
+    if backend != "pyburn":
+        raise ValueError(f"set_backend: {backend!r} is not there; pyburn.keras always computes with pyburn")

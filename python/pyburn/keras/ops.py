@@ -9,7 +9,7 @@ from typing import Any
 
 from pyburn import ops as _ops
 from pyburn._core import Tensor
-from pyburn.keras import _image_ops, _more_ops, _network_ops, _signal_ops
+from pyburn.keras import _further_ops, _image_ops, _more_ops, _network_ops, _signal_ops
 from pyburn.keras import activations as _activations
 from pyburn.keras import config as _settings
 from pyburn.keras.layer import Layer
@@ -399,7 +399,7 @@ def _function(kind: type[Operation], name: str, compute: Callable[..., Any]) -> 
     return function
 
 
-_more = [*_more_ops.MORE, *_network_ops.NETWORK, *_signal_ops.SIGNAL]
+_more = [*_more_ops.MORE, *_network_ops.NETWORK, *_signal_ops.SIGNAL, *_further_ops.FURTHER]
 _TABLE += [("".join(part.title() for part in name.split("_")), name, compute) for name, compute in _more]
 
 for _class, _name, _compute in _TABLE:
@@ -409,7 +409,7 @@ for _class, _name, _compute in _TABLE:
     globals()[_name] = _function(_kind, _name, _compute)
     __all__ += [_class, _name] if _name not in __all__ else [_class]
 
-for _name, _compute in _network_ops.CONTROL.items():
+for _name, _compute in {**_network_ops.CONTROL, **_further_ops.PLAIN}.items():
     globals()[_name] = _compute
     __all__ += [_name]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
+import tarfile
 from collections.abc import Sequence as _Sequence
 from typing import Any
 
 from pyburn import ops
 from pyburn._core import Tensor
+from pyburn.data.download import download_url
 from pyburn.keras._naming import forget_names
 from pyburn.keras._registry import (
     custom_object_scope,
@@ -20,10 +24,12 @@ from pyburn.keras._registry import (
 )
 from pyburn.keras.callbacks.progress import Progbar
 from pyburn.keras.config import (
+    as_dtype,
     disable_interactive_logging,
     enable_interactive_logging,
     is_interactive_logging_enabled,
 )
+from pyburn.keras.datasets import folder
 from pyburn.keras.folders import (
     image_dataset_from_directory,
     text_dataset_from_directory,
@@ -50,6 +56,7 @@ __all__ = [
     "disable_interactive_logging",
     "enable_interactive_logging",
     "get_custom_objects",
+    "get_file",
     "get_registered_name",
     "get_registered_object",
     "image_dataset_from_directory",
@@ -60,6 +67,7 @@ __all__ = [
     "normalize",
     "pack_x_y_sample_weight",
     "pad_sequences",
+    "plot_model",
     "register_keras_serializable",
     "save_img",
     "serialize_keras_object",
@@ -193,3 +201,91 @@ def split_dataset(
 
 def _size(given: Any, count: int) -> int | None:
     return None if given is None else int(given * count) if isinstance(given, float) else int(given)
+
+
+def get_file(
+    fname: str | None = None,
+    origin: str | None = None,
+    untar: bool = False,
+    md5_hash: str | None = None,
+    file_hash: str | None = None,
+    cache_subdir: str = "datasets",
+    hash_algorithm: str = "auto",
+    extract: bool = False,
+    archive_format: Any = "auto",
+    cache_dir: str | None = None,
+    force_download: bool = False,
+) -> str:
+    """The path of a file that is fetched from `origin` unless it is there; of its folder when it is unpacked.
+
+    Args:
+        fname: Its name; the last part of the address when left out.
+        origin: Where it comes from.
+        untar: The same as `extract`.
+        md5_hash: The same as `file_hash`.
+        file_hash: Its checksum: md5, sha1 or sha256 by its length.
+        cache_subdir: The folder in `cache_dir`.
+        hash_algorithm: Accepted for Keras's sake: the length of the checksum says which.
+        extract: Whether an archive (tar or zip) is unpacked.
+        archive_format: Accepted for Keras's sake: the file says which.
+        cache_dir: `$KERAS_HOME`, or `~/.keras`, when left out.
+        force_download: Whether a file that is there is fetched again.
+    """
+    if origin is None:
+        raise ValueError("get_file: give origin, the address that the file comes from")
+    name = os.path.basename(fname or origin.split("?")[0])
+    root = os.path.join(cache_dir or folder(), cache_subdir)
+    if force_download and os.path.exists(os.path.join(root, name)):
+        os.remove(os.path.join(root, name))
+    path = download_url(origin, root, name, file_hash or md5_hash)
+    if not (extract or untar):
+        return path
+    target = f"{path}_extracted"
+    if not os.path.isdir(target):
+        if tarfile.is_tarfile(path):
+            shutil.unpack_archive(path, target, "tar", filter="data")  # no links or names that lead out of the folder
+        else:
+            shutil.unpack_archive(path, target)
+    return target
+
+
+def plot_model(
+    model: Any,
+    to_file: str = "model.png",
+    show_shapes: bool = False,
+    show_dtype: bool = False,
+    show_layer_names: bool = False,
+    rankdir: str = "TB",
+    expand_nested: bool = False,
+    dpi: int = 200,
+    show_layer_activations: bool = False,
+    show_trainable: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """The graph of a model, which is also drawn into a file.
+
+    Args:
+        model: The model, built.
+        to_file: The picture, `.png` or `.svg`.
+        show_shapes: Accepted for Keras's sake, as are the rest: shapes stand at the lines, names in the boxes.
+        show_dtype: Accepted for Keras's sake.
+        show_layer_names: Accepted for Keras's sake.
+        rankdir: Accepted for Keras's sake.
+        expand_nested: Whether the layers of models inside are drawn.
+        dpi: Accepted for Keras's sake.
+        show_layer_activations: Accepted for Keras's sake.
+        show_trainable: Accepted for Keras's sake.
+        **kwargs: Accepted for Keras's sake.
+    """
+    from pyburn.nn.graph import plot
+
+    if not model.built or not getattr(model, "inputs", None):
+        raise ValueError(
+            f"{model.name}: plot_model needs the shapes of the inputs; begin the model with Input(shape=...)"
+        )
+    stand_ins = [
+        ops.zeros([2 if size is None else size for size in each.shape], dtype=as_dtype(each.dtype))
+        for each in model.inputs
+    ]
+    given = stand_ins[0] if len(stand_ins) == 1 else stand_ins
+    return plot(model, (given,), to_file, depth=None if expand_nested else 1)
