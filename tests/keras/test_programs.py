@@ -344,3 +344,26 @@ def test_inputs_in_a_nest():
         return {"o": given["o"], "p": list(given["p"])}
 
     same_numbers(program)
+
+
+def test_an_optimizer_of_ones_own():
+    def program(k, same):
+        class Heavy(k.optimizers.Optimizer):
+            def build(self, variables):
+                if self.built:
+                    return
+                super().build(variables)
+                self.speeds = self.add_optimizer_variables(variables, "speed")
+
+            def update_step(self, gradient, variable, learning_rate):
+                speed = self.speeds[self._get_variable_index(variable)]
+                self.assign(speed, k.ops.add(k.ops.multiply(speed, 0.9), gradient))
+                self.assign_sub(variable, k.ops.multiply(k.ops.cast(learning_rate, variable.dtype), speed))
+
+        model = k.Sequential([k.Input((8,)), k.layers.Dense(3, activation="softmax", name="last")])
+        same(model)
+        model.compile(Heavy(learning_rate=0.1), "sparse_categorical_crossentropy")
+        layer = model.layers[-1]
+        return model.fit(X, Y, **FIT).history, layer.input_dtype, layer.path, model.jit_compile, k.ops.get_item(X, 0)
+
+    same_numbers(program)

@@ -247,7 +247,6 @@ FURTHER: list[tuple[str, Callable[..., Any]]] = [
     ("bitwise_right_shift", lambda x, y: _ops.bitwise_right_shift(_tensor(x), _tensor(y))),
     ("bitwise_not", lambda x: _ops.bitwise_not(_tensor(x))),
     ("conjugate", lambda x: _ops.conj(_tensor(x))),
-    ("get_item", lambda x, key: x[key]),
     ("histogram", _histogram),
     ("bartlett", lambda x: _ops.bartlett_window(int(x), periodic=False)),
     ("blackman", lambda x: _ops.blackman_window(int(x), periodic=False)),

@@ -160,6 +160,17 @@ class Layer(Weights):
         """The symbolic output of the layer's only call."""
         return self._only_node().outputs
 
+    @property
+    def input_dtype(self) -> str:
+        """The dtype that floating inputs are converted to, by name."""
+        return self.compute_dtype
+
+    @property
+    def path(self) -> str:
+        """Where the layer is: the names of those around its weights and its own."""
+        first = next((each for each in self._own_weights() if getattr(each, "path", "")), None)
+        return str(first.path).rpartition("/")[0] if first is not None and "/" in first.path else self.name
+
     def _only_node(self) -> Node:
         if len(self._nodes) != 1:
             raise AttributeError(
@@ -224,6 +235,12 @@ class Layer(Weights):
         if constraint is not None:
             self._constraints[name] = constraints.get(constraint)
         return weight
+
+    def add_variable(
+        self, shape: Any, initializer: Any, dtype: Any = None, trainable: bool = True, **kwargs: Any
+    ) -> Any:
+        """A new weight of the layer; see `add_weight`."""
+        return self.add_weight(shape, initializer, dtype, trainable, **kwargs)
 
     def add_loss(self, loss: Any) -> None:
         """Nothing; `loss` is added to the loss of the model's present call."""

@@ -409,7 +409,8 @@ for _class, _name, _compute in _TABLE:
     globals()[_name] = _function(_kind, _name, _compute)
     __all__ += [_class, _name] if _name not in __all__ else [_class]
 
-for _name, _compute in {**_network_ops.CONTROL, **_further_ops.PLAIN}.items():
+# The class of `x[key]` has one name in files and the function another one.
+for _name, _compute in {**_network_ops.CONTROL, **_further_ops.PLAIN, "get_item": globals()["getitem"]}.items():
     globals()[_name] = _compute
     __all__ += [_name]
 

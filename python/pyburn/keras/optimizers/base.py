@@ -276,6 +276,19 @@ class Optimizer(optim.Optimizer):
         value = 1.0 if initializer == "ones" else 0.0
         return self._kept(reference_variable, name or f"variable_{len(places)}", value)
 
+    def add_optimizer_variables(
+        self, trainable_variables: Iterable[Tensor], name: Any, initializer: Any = "zeros"
+    ) -> Any:
+        """For each name, something to remember of each weight; a list of lists where several names are given."""
+        names = [name] if isinstance(name, str) else list(name)
+        firsts = [initializer] * len(names) if isinstance(initializer, str) else list(initializer)
+        weights = list(trainable_variables)
+        made = [
+            [self.add_variable_from_reference(weight, each, first) for weight in weights]
+            for each, first in zip(names, firsts, strict=True)
+        ]
+        return made[0] if isinstance(name, str) else made
+
     def assign(self, variable: Tensor, value: Any) -> None:
         """Nothing; the weight has this value."""
         with no_grad():

@@ -42,6 +42,7 @@ class Trainer(Layer):
         self.optimizer: Any = None
         self.loss: Any = None
         self.compiled = False
+        self.run_eagerly, self.jit_compile, self.steps_per_execution = False, False, 1
         self.history: Any = None
         self._compiled_loss: CompiledLoss | None = None
         self._compiled_metrics: CompiledMetrics | None = None
@@ -87,6 +88,7 @@ class Trainer(Layer):
         self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics, self._outputs)
         self._loss_tracker = Mean("loss")
         self.stop_training, self.compiled = False, True
+        self.run_eagerly, self.steps_per_execution, self.jit_compile = run_eagerly, steps_per_execution, False
         self._compile_arguments = {
             "optimizer": self.optimizer,
             "loss": loss,
