@@ -26,11 +26,34 @@ def functional(k):
     return k.Model(start, k.layers.Dense(1)(k.layers.concatenate([read, hidden[:, :2], k.ops.exp(hidden)])))
 
 
+def functions(k):
+    x, o = k.Input((8,)), k.ops
+    parts = [o.reshape(x, (-1, 8)), o.relu(x) - 1, o.softmax(x), x[:, 2:4], o.where(x > 0.5, x, 0.0), o.power(x, 2)]
+    parts += [
+        o.einsum("ij,ij->ij", x, x),
+        o.clip(x, 0.2, 0.5),
+        o.cast(x > 0.5, "float32"),
+        o.max(x, axis=-1, keepdims=True),
+    ]
+    parts += [o.expand_dims(o.sum(x, axis=1), 1), o.transpose(o.transpose(x, (1, 0))), o.norm(x, axis=1, keepdims=True)]
+    return k.Model(x, k.layers.Dense(1)(o.concatenate(parts, axis=1)))
+
+
 def nested(k):
     start = k.Input((8,))
     base = k.Sequential([k.Input((8,)), k.layers.Dense(4)], name="base")
     seen = k.layers.Reshape((2, 2))(base(start))
     return k.Model(start, k.layers.Dense(1)(k.layers.MultiHeadAttention(2, 3)(seen, seen)[:, 0]))
+
+
+@DIRECTIONS
+def test_functions_of_ops_are_written_as_keras_writes_them(one, two, tmp_path):
+    forget_names()
+    model = functions(one)
+    model.save(tmp_path / "model.keras")
+    forget_names()
+    again = two.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(again.predict(X, verbose=0), model.predict(X, verbose=0), atol=1e-5)
 
 
 def trained(k, make, optimizer):

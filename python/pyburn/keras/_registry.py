@@ -37,6 +37,24 @@ _PLACES = {
 }
 
 
+# Where Keras has the classes of its functions that are not in its module `numpy`.
+_OPERATIONS = {
+    name: module
+    for module, names in {
+        "core": "Cast StopGradient Scatter ScatterUpdate Slice SliceUpdate Unstack SaturateCast",
+        "nn": "Gelu LogSoftmax OneHot Relu Sigmoid Silu Softmax Elu LeakyRelu Softplus Relu6 Selu HardSigmoid HardSilu "
+        "HardTanh LogSigmoid Softsign TanhShrink Celu Glu HardShrink Moments Normalize SoftShrink Threshold "
+        "AveragePool MaxPool Conv BinaryCrossentropy CategoricalCrossentropy SparseCategoricalCrossentropy "
+        "DotProductAttention MultiHot Squareplus AdaptiveAveragePool AdaptiveMaxPool ConvTranspose DepthwiseConv SeparableConv "
+        "DepthToSpace SpaceToDepth Polar SparsePlus SparseSigmoid Sparsemax Unfold",
+        "math": "Rsqrt Erf Logsumexp Erfinv Erfc InTopK SegmentMax SegmentSum TopK Logdet ExtractSequences SegmentMin "
+        "ViewAsComplex ViewAsReal",
+        "linalg": "Norm Cholesky Det Inv Pinv Qr Solve Eigh Lstsq MatrixRank SolveTriangular CholeskyInverse",
+    }.items()
+    for name in names.split()
+}
+
+
 def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[T], T]:
     """A decorator: a class of yours can be saved by name and found again when a file is read.
 
@@ -102,7 +120,7 @@ def module_of(kind: Any) -> str:
         if own.startswith(f"keras.{family}"):
             return f"keras.{family}"
     if own == "keras.ops":
-        return "keras.src.ops.numpy"
+        return f"keras.src.ops.{_OPERATIONS.get(kind.__name__, 'numpy')}"
     if own == "keras.model" and kind.__name__ == "Functional":
         return "keras.src.models.functional"
     if own == "keras.config" or own.startswith(("keras.models", "keras.sequential", "keras.functional", "keras.model")):

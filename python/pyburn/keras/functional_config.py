@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from pyburn._core import Tensor
 from pyburn.keras._registry import deserialize_keras_object, plain, serialize_keras_object
 from pyburn.keras.layers.core import InputLayer
-from pyburn.keras.symbolic import KerasTensor, map_structure
+from pyburn.keras.ops import Operation
+from pyburn.keras.symbolic import KerasTensor, any_symbolic, map_structure
 
 __all__ = ["config_of", "model_of"]
 
@@ -25,6 +27,13 @@ def config_of(model: Any) -> dict[str, Any]:
     for layer in graph.layers:
         entry = serialize_keras_object(layer)
         entry["name"] = layer.name
+        if isinstance(layer, Operation):
+            node = next(node for node in layer._nodes if id(node) in own)
+            args, settings = _divided(layer, node)
+            entry["config"] = {"name": layer.name, **plain(settings)}
+            entry["inbound_nodes"] = [{"args": _described(args, numbers), "kwargs": {}}]
+            entries.append(entry)
+            continue
         calls = [node for node in layer._nodes if id(node) in own and not isinstance(layer, InputLayer)]
         entry["inbound_nodes"] = [
             {"args": _described(node.args, numbers), "kwargs": _described(node.kwargs, numbers)} for node in calls
@@ -37,6 +46,35 @@ def config_of(model: Any) -> dict[str, Any]:
         "input_layers": _ends(graph.inputs_struct, numbers),
         "output_layers": _ends(graph.outputs_struct, numbers),
     }
+
+
+# The arguments of Keras's functions that are given in calls; the others belong to the operation.
+_CALLED = frozenset(
+    """
+    a abs_ angle array atol b bias bins choicelist condition condlist constant_values data default depthwise_kernel
+    fill_value indices inputs kernel key mask output pointwise_kernel predictions q query rtol scale segment_ids
+    start start_indices step stop target targets updates value values variable weights x x1 x2 xs y
+    """.split()  # noqa: SIM905  # as a list it would be a page
+)
+
+
+def _divided(layer: Any, node: Any) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a function's call, and those of its operation, as Keras tells them apart."""
+    compute = type(layer)._function[0]
+    bound = inspect.signature(compute).bind(*node.args, **{**layer.settings, **node.kwargs})
+    args: list[Any] = []
+    settings: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        kind = inspect.signature(compute).parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            args += value
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            settings |= value
+        elif any_symbolic(value) or (name in _CALLED and (type(layer).__name__, name) != ("Squareplus", "b")):
+            args.append(value)
+        else:
+            settings[name] = value
+    return args, settings
 
 
 def _history(tensor: KerasTensor, numbers: Mapping[int, int]) -> list[Any]:

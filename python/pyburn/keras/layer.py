@@ -168,8 +168,8 @@ class Layer(Weights):
     @property
     def path(self) -> str:
         """Where the layer is: the names of those around its weights and its own."""
-        first = next((each for each in self._own_weights() if getattr(each, "path", "")), None)
-        return str(first.path).rpartition("/")[0] if first is not None and "/" in first.path else self.name
+        around = (str(getattr(each, "path", "")).rpartition("/")[0] for each in self._own_weights())
+        return next((each for each in around if each), self.name)
 
     def _only_node(self) -> Node:
         if len(self._nodes) != 1:

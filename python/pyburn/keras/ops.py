@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins  # some functions of Keras have the names of Python's
+import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,7 @@ class Operation(Layer):
 
     Args:
         name: Its name.
-        dtype: Accepted for Keras's sake.
+        dtype: The dtype of the result, of functions that have one.
         trainable: Accepted for Keras's sake.
         **settings: Arguments of the function beside its tensors.
     """
@@ -33,11 +34,25 @@ class Operation(Layer):
 
     def __init__(self, name: str | None = None, dtype: Any = None, trainable: bool = True, **settings: Any) -> None:
         super().__init__(name=name)
+        if dtype is not None and "dtype" in inspect.signature(type(self)._function[0]).parameters:
+            settings["dtype"] = dtype
         self.settings = settings
         self.autocast = False
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        return type(self)._function[0](*args, **{**self.settings, **kwargs})
+        compute, settings = type(self)._function[0], {**self.settings, **kwargs}
+        if not settings:
+            return compute(*args)
+        # What a file names may stand before what it gives by place, as in einsum(subscripts, *operands).
+        given, placed = list(args), list[Any]()
+        for parameter in inspect.signature(compute).parameters.values():
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                placed, given = [*placed, *given], []
+            elif given or parameter.name in settings:
+                placed.append(settings.pop(parameter.name) if parameter.name in settings else given.pop(0))
+            else:
+                break
+        return compute(*placed, *given, **settings)
 
     def get_config(self) -> dict[str, Any]:
         return {"name": self.name, **self.settings}

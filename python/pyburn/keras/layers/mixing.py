@@ -192,9 +192,7 @@ class RandomShear(_Moved):
     ) -> None:
         super().__init__(seed, data_format, **kwargs)
         self.x_factor, self.y_factor = (
-            (-factors(f"RandomShear: {name}", given)[1], given)
-            if isinstance(given, (int, float))
-            else factors(f"RandomShear: {name}", given)
+            factors(f"RandomShear: {name}", given, -1.0)
             for name, given in (("x_factor", x_factor), ("y_factor", y_factor))
         )
         self._moving(fill_mode, interpolation, fill_value)
