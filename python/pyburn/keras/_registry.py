@@ -45,8 +45,8 @@ _OPERATIONS = {
         "nn": "Gelu LogSoftmax OneHot Relu Sigmoid Silu Softmax Elu LeakyRelu Softplus Relu6 Selu HardSigmoid HardSilu "
         "HardTanh LogSigmoid Softsign TanhShrink Celu Glu HardShrink Moments Normalize SoftShrink Threshold "
         "AveragePool MaxPool Conv BinaryCrossentropy CategoricalCrossentropy SparseCategoricalCrossentropy "
-        "DotProductAttention MultiHot Squareplus AdaptiveAveragePool AdaptiveMaxPool ConvTranspose DepthwiseConv SeparableConv "
-        "DepthToSpace SpaceToDepth Polar SparsePlus SparseSigmoid Sparsemax Unfold",
+        "DotProductAttention MultiHot Squareplus AdaptiveAveragePool AdaptiveMaxPool ConvTranspose DepthwiseConv "
+        "SeparableConv DepthToSpace SpaceToDepth Polar SparsePlus SparseSigmoid Sparsemax Unfold",
         "math": "Rsqrt Erf Logsumexp Erfinv Erfc InTopK SegmentMax SegmentSum TopK Logdet ExtractSequences SegmentMin "
         "ViewAsComplex ViewAsReal",
         "linalg": "Norm Cholesky Det Inv Pinv Qr Solve Eigh Lstsq MatrixRank SolveTriangular CholeskyInverse",

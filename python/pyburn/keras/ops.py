@@ -34,9 +34,11 @@ class Operation(Layer):
 
     def __init__(self, name: str | None = None, dtype: Any = None, trainable: bool = True, **settings: Any) -> None:
         super().__init__(name=name)
-        if dtype is not None and "dtype" in inspect.signature(type(self)._function[0]).parameters:
+        known = inspect.signature(type(self)._function[0]).parameters
+        if dtype is not None and "dtype" in known:
             settings["dtype"] = dtype
-        self.settings = settings
+        # Files of Keras's also name what is left out.
+        self.settings = {key: value for key, value in settings.items() if value is not None or key in known}
         self.autocast = False
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
