@@ -55,7 +55,7 @@ def test_a_file_that_would_call_something_is_refused(home):
     harmful = np.empty(1, dtype=object)
     harmful[0] = Harm()
     np.savez(home / "imdb.npz", x_train=harmful, y_train=np.zeros(1), x_test=harmful, y_test=np.zeros(1))
-    with pytest.raises(pickle.UnpicklingError, match="has no place in data"):
+    with pytest.raises(RuntimeError, match="plain data needs not"):
         ours.datasets.imdb.load_data()
 
 
@@ -81,3 +81,15 @@ def test_words_at_the_top():
     ours.config.disable_traceback_filtering()
     with pytest.raises(ValueError, match="never executed"):
         ours.config.enable_unsafe_deserialization()
+
+
+def test_cifar_is_read_from_its_folder(tmp_path, monkeypatch):
+    inside = tmp_path / "datasets" / "cifar-10-batches-py-target" / "cifar-10-batches-py"
+    inside.mkdir(parents=True)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    rows = np.random.default_rng(0).integers(0, 256, (6, 3072)).astype("uint8")
+    for number, name in enumerate([f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]):
+        (inside / name).write_bytes(pickle.dumps({b"data": rows[[number, 0]], b"labels": [number, 7]}, 2))
+    (x, y), (x_test, y_test) = ours.datasets.cifar10.load_data()
+    assert x.shape == (10, 32, 32, 3) and y[:, 0].tolist() == [0, 7, 1, 7, 2, 7, 3, 7, 4, 7]
+    assert np.array_equal(x_test[0], rows[5].reshape(3, 32, 32).transpose(1, 2, 0)) and y_test.shape == (2, 1)

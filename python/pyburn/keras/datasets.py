@@ -7,12 +7,12 @@ import importlib
 import io
 import json
 import os
-import pickle
 import zipfile
 from types import SimpleNamespace
 from typing import Any
 
 from pyburn.data.download import download_and_extract, download_url
+from pyburn.data.pickled import Array, parse_pickle, read_pickle
 from pyburn.keras import config as settings
 
 __all__ = [
@@ -38,12 +38,6 @@ _SUMS = {
     "cifar-10-python.tar.gz": "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
     "cifar-100-python.tar.gz": "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
 }
-# The names that a pickle of arrays needs: nothing else is looked up, so nothing else can be called.
-_ALLOWED = {(f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("_reconstruct", "scalar")} | {
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
-    ("_codecs", "encode"),
-}
 Pair = tuple[tuple[Any, Any], tuple[Any, Any]]
 
 
@@ -66,16 +60,6 @@ def _file(path: str, name: str, *below: str, origin: str = _ORIGIN) -> str:
     )
 
 
-class _Arrays(pickle.Unpickler):
-    """Reads arrays and lists of numbers; whatever else a pickle names is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """The class of an array, or an error."""
-        if (module, name) not in _ALLOWED:
-            raise pickle.UnpicklingError(f"datasets: the file names {module}.{name}, which has no place in data")
-        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
-
-
 def _objects(path: str) -> dict[str, Any]:
     """The arrays of an .npz whose entries may be lists of different lengths."""
     np, found = _numpy(), {}
@@ -86,7 +70,11 @@ def _objects(path: str) -> dict[str, Any]:
             head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, fortran, dtype = head(raw)
             if dtype.hasobject:
-                found[entry.removesuffix(".npy")] = _Arrays(raw).load()
+                array = parse_pickle(raw.read(), f"{entry} of {path}")
+                if not isinstance(array, Array) or len(array.shape) != 1:
+                    raise RuntimeError(f"datasets: {entry} of {path} is no array of lists")
+                found[entry.removesuffix(".npy")] = values = np.empty(len(array.data), object)
+                values[:] = array.data
             else:
                 values = np.frombuffer(raw.read(), dtype)
                 found[entry.removesuffix(".npy")] = values.reshape(shape, order="F" if fortran else "C")
@@ -118,11 +106,9 @@ def _cifar(name: str, inside: str, train: list[str], test: str, key: str) -> Pai
         download_and_extract(f"https://www.cs.toronto.edu/~kriz/{name}", above, name, _SUMS[name])
 
     def batch(part: str) -> tuple[Any, Any]:
-        with open(os.path.join(above, inside, part), "rb") as file:
-            entry = {
-                k.decode() if isinstance(k, bytes) else k: v for k, v in _Arrays(file, encoding="bytes").load().items()
-            }
-        x = entry["data"].reshape(-1, 3, 32, 32)
+        entry = read_pickle(os.path.join(above, inside, part))
+        entry = {name.decode() if isinstance(name, bytes) else name: value for name, value in entry.items()}
+        x = np.frombuffer(entry["data"].data, "uint8").reshape(-1, 3, 32, 32)
         x = x.transpose(0, 2, 3, 1) if settings.image_data_format() == "channels_last" else x
         return x, np.array(entry[key], "uint8" if key == "labels" else "int64").reshape(-1, 1)
 

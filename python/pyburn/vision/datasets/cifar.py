@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from typing import Any
 
 from pyburn._copying import _from_bytes
 from pyburn._core import Tensor, uint8
 from pyburn.data.download import download_and_extract
-from pyburn.ops import cat
+from pyburn.data.pickled import Array, read_pickle
+from pyburn.ops import as_tensor, cat
 from pyburn.vision._pil import to_pil
-from pyburn.vision.datasets.pickled import Array, read_pickle
 from pyburn.vision.datasets.vision import Folder, Transform, VisionDataset
 
 __all__ = ["CIFAR10", "CIFAR100"]
@@ -75,7 +76,9 @@ class CIFAR10(VisionDataset):
         folder, binary = found
         names = self.train_list if train else self.test_list
         parts = [self._binary(folder, name) if binary else self._pickled(folder, name) for name in names]
-        self.data = cat([part for part, _ in parts]).reshape(-1, 3, 32, 32).permute(0, 2, 3, 1).contiguous()
+        pictures = cat([part for part, _ in parts]).reshape(-1, 3, 32, 32).permute(0, 2, 3, 1).contiguous()
+        # As torchvision's: programs hand rows of it to Pillow. Without numpy they are tensors.
+        self.data: Any = pictures.numpy() if importlib.util.find_spec("numpy") else pictures
         self.targets = [label for _, labels in parts for label in labels]
         self.classes = self._class_names(folder, binary)
         self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
@@ -102,6 +105,7 @@ class CIFAR10(VisionDataset):
         data, labels = (_value(entry, key) for key in ("data", self._labels))
         if (
             not isinstance(data, Array)
+            or not isinstance(data.data, bytes)
             or not isinstance(labels, list)
             or data.shape != (len(labels), _PIXELS)
             or not all(isinstance(label, int) for label in labels)
@@ -134,7 +138,7 @@ class CIFAR10(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """The picture at `index` as an image of PIL, and its class."""
-        return self._transformed(to_pil(self.data[index].permute(2, 0, 1)), self.targets[index])
+        return self._transformed(to_pil(as_tensor(self.data[index]).permute(2, 0, 1)), self.targets[index])
 
     def __len__(self) -> int:
         """How many pictures there are."""

@@ -6,9 +6,8 @@ import importlib
 import os
 from typing import Any
 
-from pyburn._core import Tensor, int64
 from pyburn.data.download import download_url
-from pyburn.ops import from_numpy, where
+from pyburn.ops import from_numpy
 from pyburn.vision._pil import to_pil
 from pyburn.vision.datasets.vision import Folder, Transform, VisionDataset
 
@@ -40,8 +39,8 @@ class SVHN(VisionDataset):
         ImportError: scipy is not installed.
     """
 
-    data: Tensor
-    labels: Tensor
+    data: Any
+    labels: Any
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class SVHN(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """The picture at `index` as an image of PIL, and its digit."""
-        return self._transformed(to_pil(self.data[index]), int(self.labels[index]))
+        return self._transformed(to_pil(from_numpy(self.data[index])), int(self.labels[index]))
 
     def __len__(self) -> int:
         """How many pictures there are."""
@@ -78,7 +77,8 @@ class SVHN(VisionDataset):
         return f"Split: {self.split}"
 
 
-def _read(path: str) -> tuple[Tensor, Tensor]:
+def _read(path: str) -> tuple[Any, Any]:
+    """The pictures and the digits as arrays of numpy, which scipy brings."""
     try:
         loadmat = importlib.import_module("scipy.io").loadmat
     except ImportError as error:
@@ -86,10 +86,10 @@ def _read(path: str) -> tuple[Tensor, Tensor]:
     try:
         content = loadmat(path, variable_names=("X", "y"))
         pictures, digits = content["X"], content["y"]
-        data = from_numpy(pictures.transpose(3, 2, 0, 1).copy())
-        labels = from_numpy(digits.astype("int64").reshape(-1)).to(int64)
+        data, labels = pictures.transpose(3, 2, 0, 1).copy(), digits.astype("int64").reshape(-1)
     except Exception as error:  # scipy raises whatever the damage leads to
         raise RuntimeError(f"{path} is no file of SVHN: {type(error).__name__}: {error}") from error
     if len(data) != len(labels):
         raise RuntimeError(f"{path} has {len(data)} pictures but {len(labels)} digits.")
-    return data, where(labels == 10, 0, labels)
+    labels[labels == 10] = 0
+    return data, labels

@@ -12,15 +12,15 @@ import pickletools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Array", "read_pickle"]
+__all__ = ["Array", "parse_pickle", "read_pickle"]
 
 
 class Array:
-    """An array of bytes, as a pickle describes it."""
+    """An array of bytes, or of lists and numbers, as a pickle describes it."""
 
     def __init__(self) -> None:
         self.shape: tuple[int, ...] = ()
-        self.data = b""
+        self.data: bytes | list[Any] = b""
 
     def fill(self, state: Any) -> None:
         """Nothing; the array gets its shape and bytes."""
@@ -28,10 +28,12 @@ class Array:
             raise ValueError("an array has an unknown form")
         _, shape, kind, by_column, data = state
         data = data.encode("latin-1") if isinstance(data, str) else data
-        if not isinstance(kind, _Dtype) or kind.name.lstrip("|<>=") != "u1" or by_column:
-            raise ValueError("an array does not hold bytes, row by row")
-        if not isinstance(data, bytes) or not isinstance(shape, tuple) or math.prod(shape) != len(data):
-            raise ValueError("an array's shape does not fit its bytes")
+        name = kind.name.lstrip("|<>=") if isinstance(kind, _Dtype) else ""
+        if name not in ("u1", "O8", "O") or by_column:
+            raise ValueError("an array holds neither bytes nor lists, row by row")
+        fits = isinstance(data, bytes if name == "u1" else list) and isinstance(shape, tuple)
+        if not fits or math.prod(shape) != len(data):
+            raise ValueError("an array's shape does not fit what it holds")
         self.shape, self.data = shape, data
 
 
@@ -166,15 +168,24 @@ class _Machine:
         return self.stack[0]
 
 
-def read_pickle(path: str | os.PathLike[str]) -> Any:
-    """The dicts, lists, texts, numbers and arrays of bytes of a pickle file.
+def parse_pickle(data: bytes, name: str) -> Any:
+    """The dicts, lists, texts, numbers and arrays of a pickle, which an error calls `name`.
 
     Raises:
-        RuntimeError: The file is cut off or damaged, or asks for more than plain data.
+        RuntimeError: It is cut off or damaged, or asks for more than plain data.
+
+    Example:
+        >>> import pickle
+        >>> parse_pickle(pickle.dumps({"labels": [3, 5]}), "two labels")
+        {'labels': [3, 5]}
     """
-    with open(path, "rb") as file:
-        data = file.read()
     try:
         return _Machine().run(data)
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
-        raise RuntimeError(f"{os.fspath(path)} is no pickle of plain data: {error}") from error
+        raise RuntimeError(f"{name} is no pickle of plain data: {error}") from error
+
+
+def read_pickle(path: str | os.PathLike[str]) -> Any:
+    """What `parse_pickle` finds in a file."""
+    with open(path, "rb") as file:
+        return parse_pickle(file.read(), os.fspath(path))
