@@ -65,7 +65,14 @@ class _Colored(_Random):
 
     _least = 0.0
 
-    def __init__(self, factor: Any, value_range: Any, data_format: str | None, seed: int | None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        factor: Any,
+        value_range: Any = (0, 255),
+        data_format: str | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(seed, data_format, **kwargs)
         name = type(self).__name__
         self.factor = factors(f"{name}: factor", factor, self._least)
@@ -91,16 +98,6 @@ class RandomHue(_Colored):
         **kwargs: See `Layer`.
     """
 
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(factor, value_range, data_format, seed, **kwargs)
-
     def _changed(self, x: Tensor) -> Tensor:
         way = self._draw(len(x), 0.0, 1.0, x).reshape(-1, 1, 1, 1)
         turn = ops.where(way > 0.5, -0.5, 0.5) * self._amounts(x)
@@ -124,16 +121,6 @@ class RandomSaturation(_Colored):
 
     _least = -1.0  # as in Keras a single number goes both ways
 
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(factor, value_range, data_format, seed, **kwargs)
-
     def _changed(self, x: Tensor) -> Tensor:
         amount = self._amounts(x)
         hue, saturation, value = colors.to_hsv(x).split(1, 1)
@@ -154,16 +141,6 @@ class RandomColorDegeneration(_Colored):
     """
 
     _least = -1.0  # as in Keras a single number goes both ways
-
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(factor, value_range, data_format, seed, **kwargs)
 
     def _changed(self, x: Tensor) -> Tensor:
         return ops.clamp(x + self._amounts(x) * (colors.to_gray(x) - x), *self.value_range)
@@ -225,16 +202,6 @@ class RandomSharpness(_Colored):
         seed: With it, the same numbers every time.
         **kwargs: See `Layer`.
     """
-
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(factor, value_range, data_format, seed, **kwargs)
 
     def _changed(self, x: Tensor) -> Tensor:
         kernel = ops.full((3, 3), 1.0 / 13.0, dtype=x.dtype, device=x.device)
