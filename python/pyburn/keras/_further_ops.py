@@ -222,7 +222,13 @@ def _moved_blocks(x: Any, block_size: int, data_format: Any, apart: bool) -> Ten
     return found
 
 
+def _dtype(x: Any) -> str:
+    """The name of the dtype of `x`, such as "float32"."""
+    return _settings.dtype_name(x.dtype if hasattr(x, "dtype") else _tensor(x).dtype)
+
+
 def _vectorize(pyfunc: Callable[..., Any], *, excluded: Any = None, signature: str | None = None) -> Callable[..., Any]:
+    """A function that calls `pyfunc` for each element of its arguments, broadcast against each other."""
     if signature is not None or excluded:
         raise ValueError("ops.vectorize: excluded and signature are not there; write the loop, or use vectorized_map")
 
@@ -281,6 +287,6 @@ FURTHER: list[tuple[str, Callable[..., Any]]] = [
 ]
 PLAIN: dict[str, Callable[..., Any]] = {
     "custom_gradient": custom_gradient,
-    "dtype": lambda x: _settings.dtype_name(x.dtype if hasattr(x, "dtype") else _tensor(x).dtype),
+    "dtype": _dtype,
     "vectorize": _vectorize,
 }
