@@ -45,6 +45,13 @@ casts! {
     widen_half: i16 => f32, |from, to, mask| {
         _mm512_mask_storeu_ps(to, mask, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, from)));
     }
+    /// float32 to float64.
+    widen: f32 => f64, |from, to, mask| {
+        let [low, high] = halves(mask);
+        _mm512_mask_storeu_pd(to, low, _mm512_cvtps_pd(_mm256_maskz_loadu_ps(low, from)));
+        let rest = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(high, from.wrapping_add(8)));
+        _mm512_mask_storeu_pd(to.wrapping_add(8), high, rest);
+    }
     /// float32 to int64.
     truncate: f32 => i64, |from, to, mask| {
         let [low, high] = halves(mask);
@@ -74,6 +81,7 @@ pub fn direct(from: crate::dtype::DType, to: crate::dtype::DType) -> Option<supe
     match (from, to) {
         (DType::F32, DType::F16) => Some(narrow_half),
         (DType::F16, DType::F32) => Some(widen_half),
+        (DType::F32, DType::F64) => Some(widen),
         (DType::F32, DType::I64) => Some(truncate),
         (DType::I64, DType::F32) => Some(round),
         _ => None,
