@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::conv_tile::{self, LARGEST, Start, Walk};
-use super::convolve::{Pass, Shared};
+use super::convolve::Pass;
+use super::scratch::Shared;
 use super::simd::Simd;
 use super::widest::Work;
 

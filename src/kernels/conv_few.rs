@@ -4,8 +4,9 @@
 use std::ops::Range;
 
 use super::conv_tile::{self, Start, Walk};
-use super::convolve::{Pass, Shared, TASK, lay_out_shared, split, with_scratch};
+use super::convolve::{Pass, TASK, lay_out_shared, split};
 use super::iterate::spread_over;
+use super::scratch::{Room, Shared, with_scratch};
 use super::simd::Simd;
 use super::widest::{self, Work};
 
@@ -29,8 +30,10 @@ impl<'a> Panel<'a> {
         let (each, channel) = (pass.places(), pass.sheet.channel());
         let (count, step) = (units * each, pass.sources * channel);
         let lanes = count.next_multiple_of(16);
-        let mut sheets = vec![0.0; units * step];
-        lay_out_shared(&pass.sheet, pass.sources, x, Shared::of(&mut sheets), step);
+        let mut sheets = Room::new(units * step);
+        lay_out_shared(&pass.sheet, pass.sources, x, sheets.shared(), step);
+        // SAFETY: sheets are filled from end to end.
+        let sheets = unsafe { sheets.filled() };
         let from: Vec<usize> = (0..count).map(|at| at / each * step + pass.column_of(at % each)).collect();
         let taps = &pass.sheet.taps;
         let mut windows = vec![0.0; pass.sources * taps.len() * lanes];

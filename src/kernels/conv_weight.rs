@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::conv::Problem;
 use super::conv_tile::{self, Start, Walk};
-use super::convolve::{LayOut, ROUND, Shared, TASK, lay_out_shared, sheet_of, split, with_scratch};
+use super::convolve::{LayOut, ROUND, TASK, lay_out_shared, sheet_of, split};
 use super::iterate::spread_over;
 use super::micro::Finish;
 use super::product::{self, Matrix, Out, Product};
+use super::scratch::{Room, Shared, with_scratch};
 use super::sheet::Sheet;
 use super::simd::Simd;
 use super::widest::{self, Work};
@@ -227,13 +228,14 @@ pub fn weight_gradient(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32])
     let direct = sheet.is_source();
     let sheets = if direct { 0 } else { p.channels * sheet.channel() };
     let round = (ROUND / (p.groups * (sheets + plane))).clamp(1, batch);
-    let mut memory = vec![0.0; round * p.groups * sheets];
+    let mut memory = Room::new(round * p.groups * sheets);
+    let memory = memory.shared();
     let weight_step = weight.len() / p.groups;
     for first in (0..batch).step_by(round) {
         let count = round.min(batch - first);
         let x = &x[first * p.groups * image..][..count * p.groups * image];
         if !direct {
-            lay_out_shared(&sheet, p.channels, x, Shared::of(&mut memory), sheets);
+            lay_out_shared(&sheet, p.channels, x, memory, sheets);
         }
         for (group, weight) in weight.chunks_exact_mut(weight_step).enumerate() {
             let pass = Pass {
@@ -243,7 +245,7 @@ pub fn weight_gradient(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32])
                 padded: p.filters.next_multiple_of(16),
                 sheet_step: p.groups * if direct { image } else { sheets },
                 grad_step: p.groups * plane,
-                sheets: if direct { x[group * image..].as_ptr() } else { memory[group * sheets..].as_ptr() },
+                sheets: if direct { x[group * image..].as_ptr() } else { memory.at(group * sheets) },
                 grad: grad[(first * p.groups + group) * plane..].as_ptr(),
             };
             pass.run(count, weight);
@@ -372,7 +374,7 @@ impl Work for Dots<'_> {
             let unit = sample * p.groups + self.group;
             let images = &self.x[(unit * p.channels + self.channel) * image..][..image];
             // SAFETY: the caller's.
-            unsafe { LayOut { sheet: self.sheet, images, to: self.memory }.run::<S>() };
+            unsafe { LayOut::all(self.sheet, images, self.memory).run::<S>() };
             for filter in 0..p.filters {
                 let grad = &self.grad[(unit * p.filters + filter) * plane..][..plane];
                 let mut tap = 0;

@@ -1,7 +1,6 @@
 //! Convolution of float32 images and the gradient of its input, as sums over shifted sheets
 //! (benchmarks/bars.py: convolutions).
 
-use std::cell::Cell;
 use std::ops::Range;
 
 use super::conv::Problem;
@@ -9,9 +8,11 @@ use super::conv_deep::{Deep, PANEL};
 use super::conv_few::{self, Panel};
 use super::conv_tile::{self, LARGEST, Start, WIDEST, Walk};
 use super::iterate::spread_over;
+use super::scratch::{Room, Shared, with_scratch};
 use super::sheet::{self, Axis, Sheet};
 use super::simd::Simd;
 use super::widest::{self, Work};
+use crate::guard;
 
 /// Floats of weights that a task goes through again and again: a part of the second-level cache.
 const NEAR: usize = 1 << 16;
@@ -29,76 +30,30 @@ pub const ROUND: usize = 1 << 22;
 /// Multiplications that are worth a task of their own.
 pub const TASK: usize = 1 << 16;
 
-thread_local! {
-    static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
-}
-
-/// Floats of scratch memory that a thread keeps from one call to the next.
-const KEPT: usize = 1 << 20;
-
-/// Lends memory of this thread's; what stands in it is of no meaning.
-pub fn with_scratch<T>(length: usize, use_it: impl FnOnce(&mut [f32]) -> T) -> T {
-    let mut memory = SCRATCH.take();
-    if memory.len() < length {
-        memory = vec![0.0; length];
-    }
-    let out = use_it(&mut memory[..length]);
-    if memory.len() <= KEPT {
-        SCRATCH.set(memory);
-    }
-    out
-}
-
-/// Memory that several tasks write, each to places of its own.
-#[derive(Clone, Copy)]
-pub struct Shared(*mut f32);
-
-// SAFETY: tasks write to different places.
-unsafe impl Send for Shared {}
-// SAFETY: as for Send.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    pub fn of(memory: &mut [f32]) -> Self {
-        Self(memory.as_mut_ptr())
-    }
-
-    /// Memory that is only read.
-    fn of_read(memory: &[f32]) -> Self {
-        Self(memory.as_ptr().cast_mut())
-    }
-
-    fn at_offset(self, index: usize) -> Self {
-        Self(self.at(index))
-    }
-
-    pub fn at(self, index: usize) -> *mut f32 {
-        self.0.wrapping_add(index)
-    }
-
-    /// # Safety
-    /// These elements lie there, and no other task uses them now.
-    #[allow(clippy::mut_from_ref)]
-    pub unsafe fn slice(&self, from: usize, length: usize) -> &mut [f32] {
-        // SAFETY: the caller's.
-        unsafe { std::slice::from_raw_parts_mut(self.at(from), length) }
-    }
-}
-
-/// Lays out channels, one image after the other.
+/// Lays out channels, one image after the other: all shares, or some of those of the images.
 pub struct LayOut<'a> {
     pub sheet: &'a Sheet,
     pub images: &'a [f32],
+    pub shares: Range<usize>,
     pub to: &'a mut [f32],
+}
+
+impl<'a> LayOut<'a> {
+    pub fn all(sheet: &'a Sheet, images: &'a [f32], to: &'a mut [f32]) -> Self {
+        let shares = 0..images.len() / sheet.source.iter().product::<usize>() * sheet.shares();
+        Self { sheet, images, shares, to }
+    }
 }
 
 impl Work for LayOut<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd>(self) {
-        let image = self.sheet.source.iter().product();
-        for (from, to) in self.images.chunks_exact(image).zip(self.to.chunks_exact_mut(self.sheet.channel())) {
+        let (image, each) = (self.sheet.source.iter().product::<usize>(), self.sheet.shares());
+        let length = self.sheet.channel() / each;
+        for (index, to) in self.shares.zip(self.to.chunks_exact_mut(length)) {
+            let from = &self.images[index / each * image..][..image];
             // SAFETY: the caller's.
-            unsafe { self.sheet.fill::<S>(from, to) };
+            unsafe { self.sheet.fill::<S>(index % each, from, to) };
         }
     }
 }
@@ -163,7 +118,7 @@ impl Work for Job<'_> {
                 Sheets::Ready(sheets, step) => (sheets.wrapping_add(index * *step), true),
                 Sheets::Own(x, memory) => {
                     let (sheets, rest) = memory.split_at_mut(pass.sources * pass.sheet.channel() + WIDEST);
-                    let work = LayOut { sheet: &pass.sheet, images: &x[unit * image..][..image], to: sheets };
+                    let work = LayOut::all(&pass.sheet, &x[unit * image..][..image], sheets);
                     // SAFETY: the caller's.
                     unsafe { work.run::<S>() };
                     line = alone.then_some(rest.as_mut_ptr());
@@ -201,6 +156,11 @@ impl Block<'_> {
         let near = self.pass.near();
         for first in self.rows.clone().step_by(near) {
             let rows = first..(first + near).min(self.rows.end);
+            if self.pass.has_whole_lines() {
+                // SAFETY: the caller's.
+                unsafe { self.lines::<S>(rows) };
+                continue;
+            }
             let mut column = self.columns.start;
             while column < self.columns.end {
                 // SAFETY: the caller's.
@@ -248,18 +208,14 @@ impl Block<'_> {
         let mut row = rows.start;
         while row < rows.end {
             let height = conv_tile::height::<S>(rows.end - row);
-            let weight = &pass.weight[self.group * pass.group_step + row * pass.row_step..];
-            let start =
-                pass.bias.map_or(Start::Zero, |bias| Start::Each(&bias[self.group * pass.rows + row..][..height]));
-            let a: [*const f32; 8] = std::array::from_fn(|r| weight.as_ptr().wrapping_add(r * pass.row_step));
-            // SAFETY: the caller's; rows of the weight are `row_step` apart, and a tile has `LARGEST` elements at most.
+            // SAFETY: the caller's; a tile has `LARGEST` elements at most.
             unsafe {
                 let to = match self.line {
                     Some(line) => (line.add(column), 0),
                     None if in_place => (self.out.add(row * plane + column), plane),
                     None => (memory.as_mut_ptr(), width),
                 };
-                conv_tile::compute::<S>((height, breadth), pass.walk(), &a, self.sheets.add(column), part, start, to);
+                self.tile::<S>((height, breadth), row, column, part, to);
                 if self.line.is_none() && !in_place {
                     self.put_in_place::<S>(to, row..row + height, column..column + count);
                 }
@@ -267,6 +223,59 @@ impl Block<'_> {
             row += height;
         }
         count
+    }
+
+    /// Computes all columns of `rows`, line by line of the result, so that tiles are written where they belong.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `S`, the block's pointers are right, and the pass has whole lines.
+    #[inline(always)]
+    unsafe fn lines<S: Simd>(&self, rows: Range<usize>) {
+        let (pass, plane) = (self.pass, self.pass.plane());
+        for piece in pass.sheet.pieces(self.columns.start, self.columns.end) {
+            let to = pass.target_of_line(piece.row) + piece.first;
+            let mut done = 0;
+            while done < piece.length {
+                let breadth = match (piece.length - done) / S::LANES {
+                    4 => 2,
+                    left => left.min(3),
+                };
+                let mut row = rows.start;
+                while row < rows.end {
+                    let height = conv_tile::height::<S>(rows.end - row);
+                    // SAFETY: the caller's; a piece lies inside its row of results.
+                    unsafe {
+                        let place = (self.out.add(row * plane + to + done), plane);
+                        self.tile::<S>((height, breadth), row, piece.column + done, None, place);
+                    }
+                    row += height;
+                }
+                done += breadth * S::LANES;
+            }
+        }
+    }
+
+    /// Computes `height` rows from `row` on of some vectors of columns.
+    ///
+    /// # Safety
+    /// The processor has the instructions of `S`, the block's pointers are right, and there is room for the tile.
+    #[inline(always)]
+    unsafe fn tile<S: Simd>(
+        &self,
+        (height, breadth): (usize, usize),
+        row: usize,
+        column: usize,
+        part: Option<S::Part>,
+        to: (*mut f32, usize),
+    ) {
+        let pass = self.pass;
+        let weight = &pass.weight[self.group * pass.group_step + row * pass.row_step..];
+        let start = pass.bias.map_or(Start::Zero, |bias| Start::Each(&bias[self.group * pass.rows + row..][..height]));
+        let a: [*const f32; 8] = std::array::from_fn(|r| weight.as_ptr().wrapping_add(r * pass.row_step));
+        // SAFETY: the caller's; rows of the weight are `row_step` apart.
+        unsafe {
+            conv_tile::compute::<S>((height, breadth), pass.walk(), &a, self.sheets.add(column), part, start, to)
+        };
     }
 
     /// Computes one column that is left, for which a tile would be as much work as for a vector of them: the sums of
@@ -317,12 +326,10 @@ impl Block<'_> {
         rows: Range<usize>,
         columns: Range<usize>,
     ) {
-        let Target { sizes, first, step } = self.pass.target;
+        let step = self.pass.target.step;
         let plane = self.pass.plane();
         for piece in self.pass.sheet.pieces(columns.start, columns.end) {
-            let [d, h] = piece.row;
-            let line = (d * step[0] + first[0]) * sizes[1] + h * step[1] + first[1];
-            let start = line * sizes[2] + piece.first * step[2] + first[2];
+            let start = self.pass.target_of_line(piece.row) + piece.first * step[2];
             for (index, row) in rows.clone().enumerate() {
                 // SAFETY: a piece lies inside its row of results.
                 unsafe {
@@ -370,11 +377,23 @@ impl Pass<'_> {
     /// Where the result of a place belongs in its row.
     #[inline(always)]
     pub fn target_of(&self, place: usize) -> usize {
-        let (Target { sizes, first, step }, [_, height, width]) = (self.target, self.sheet.outputs);
+        let [_, height, width] = self.sheet.outputs;
         let (line, w) = (place / width, place % width);
-        let (d, h) = (line / height, line % height);
+        self.target_of_line([line / height, line % height]) + w * self.target.step[2]
+    }
+
+    /// Where the first result of a line, given by its depth and height, belongs in its row.
+    #[inline(always)]
+    fn target_of_line(&self, [d, h]: [usize; 2]) -> usize {
+        let Target { sizes, first, step } = self.target;
         let line = (d * step[0] + first[0]) * sizes[1] + h * step[1] + first[1];
-        line * sizes[2] + w * step[2] + first[2]
+        line * sizes[2] + first[2]
+    }
+
+    /// Whether lines of results are whole vectors, however wide, with something between them on the sheets.
+    #[inline(always)]
+    fn has_whole_lines(&self) -> bool {
+        self.is_dense() && !self.is_plain() && self.rows > 1 && self.sheet.outputs[2].is_multiple_of(16)
     }
 
     /// Where the window of a place begins on its sheet.
@@ -428,7 +447,7 @@ impl Pass<'_> {
         let (units, out) = (x.len() / self.image(), Shared::of(out));
         let direct = self.sheet.is_source();
         let (all_rows, all_columns) = (0..self.rows, 0..self.sheet.columns);
-        let (threads, work) = (rayon::current_num_threads(), self.rows * self.depth() * self.sheet.columns);
+        let (threads, work) = (guard::threads(), self.rows * self.depth() * self.sheet.columns);
         if self.is_few(units) {
             return conv_few::run(&[Panel::new(self, x, units)], self.rows, out);
         }
@@ -452,8 +471,8 @@ impl Pass<'_> {
         }
         let sheets = if direct { 0 } else { self.sources * self.sheet.channel() + WIDEST };
         let round = if direct { units } else { (ROUND / sheets).clamp(1, units) };
-        let mut memory = vec![0.0; round * sheets];
-        let shared = Shared::of(&mut memory);
+        let mut memory = Room::new(round * sheets);
+        let shared = memory.shared();
         let (row_parts, column_parts) = self.parts(work, threads);
         let row_parts = if heavy { split(self.rows, self.near()) } else { row_parts };
         for first in (0..units).step_by(round) {
@@ -461,6 +480,11 @@ impl Pass<'_> {
             if !direct {
                 let x = &x[first * self.image()..][..count * self.image()];
                 lay_out_shared(&self.sheet, self.sources, x, shared, sheets);
+                for unit in 1..=count {
+                    // Tiles read beyond the last sheet of a unit.
+                    // SAFETY: this much belongs to each unit, and no task is at work.
+                    unsafe { shared.slice(unit * sheets - WIDEST, WIDEST) }.fill(0.0);
+                }
             }
             let job = |from: usize, count: usize, rows: Range<usize>, columns: Range<usize>| {
                 let ready = Sheets::Ready(shared.at(from * sheets), sheets);
@@ -499,8 +523,8 @@ impl Pass<'_> {
         let direct = self.sheet.is_source();
         let step = if direct { self.image() } else { self.sources * self.sheet.channel() };
         let round = (ROUND / step).clamp(1, units);
-        let mut memory = vec![0.0; if direct { 0 } else { round * step }];
-        let shared = Shared::of(&mut memory);
+        let mut memory = Room::new(if direct { 0 } else { round * step });
+        let shared = memory.shared();
         for first in (0..units).step_by(round) {
             let count = round.min(units - first);
             let x = &x[first * self.image()..][..count * self.image()];
@@ -509,7 +533,7 @@ impl Pass<'_> {
             }
             let images = Shared::of_read(x);
             let places = count * self.places();
-            let parts = deep_parts(self.rows, places, rayon::current_num_threads());
+            let parts = deep_parts(self.rows, places, guard::threads());
             let out = out.at_offset(first * self.plane() * self.rows);
             spread_over(parts.len(), 1, &|index| {
                 let (rows, places) = parts[index].clone();
@@ -530,7 +554,8 @@ impl Pass<'_> {
         if self.sheet.columns < 2 * 48 {
             return (row_parts, split(self.sheet.columns, self.sheet.columns));
         }
-        let columns = self.sheet.columns.div_ceil(wanted.div_ceil(row_parts.len())).next_multiple_of(48);
+        let unit = if self.has_whole_lines() { self.sheet.pitch } else { 48 };
+        let columns = self.sheet.columns.div_ceil(wanted.div_ceil(row_parts.len())).next_multiple_of(unit);
         let column_parts = split(self.sheet.columns, columns);
         (row_parts, column_parts)
     }
@@ -556,16 +581,17 @@ fn deep_parts(rows: usize, places: usize, threads: usize) -> Vec<(Range<usize>, 
 
 /// Lays out the images of several units of `sources` channels, each unit `step` floats after the last.
 pub fn lay_out_shared(sheet: &Sheet, sources: usize, x: &[f32], to: Shared, step: usize) {
-    let (image, channel) = (sheet.source.iter().product::<usize>(), sheet.channel());
-    let least = (TASK / 4 / channel.max(1)).clamp(1, sources);
-    let parts = sources.div_ceil(least);
+    let (image, length) = (sheet.source.iter().product::<usize>(), sheet.channel() / sheet.shares());
+    let shares = sources * sheet.shares();
+    let least = (TASK / 4 / length.max(1)).clamp(1, shares);
+    let parts = shares.div_ceil(least);
     spread_over(x.len() / (image * sources) * parts, 1, &|index| {
         let (unit, first) = (index / parts, index % parts * least);
-        let count = least.min(sources - first);
-        let images = &x[(unit * sources + first) * image..][..count * image];
-        // SAFETY: each channel has a sheet of its own in the memory.
-        let to = unsafe { to.slice(unit * step + first * channel, count * channel) };
-        widest::run(LayOut { sheet, images, to });
+        let shares = first..(first + least).min(shares);
+        let images = &x[unit * sources * image..][..sources * image];
+        // SAFETY: each share has a place of its own in the memory.
+        let to = unsafe { to.slice(unit * step + first * length, shares.len() * length) };
+        widest::run(LayOut { sheet, images, shares, to });
     });
 }
 

@@ -69,6 +69,8 @@ fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
         unsafe {
             if dt == 1 && ds == 1 {
                 std::ptr::copy_nonoverlapping(from.at::<T>(s), to.at::<T>(t), length);
+            } else if dt == 1 && ds == 0 {
+                std::slice::from_raw_parts_mut(to.at::<T>(t), length).fill(from.at::<T>(s).read_unaligned());
             } else {
                 for i in 0..length {
                     *to.at::<T>(t + i * dt) = from.at::<T>(s + i * ds).read_unaligned();

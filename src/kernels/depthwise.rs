@@ -5,8 +5,9 @@
 //! is left out by the parts of vectors that are read, so that nothing is copied or padded.
 
 use super::conv::Problem;
-use super::convolve::{Shared, TASK};
+use super::convolve::TASK;
 use super::iterate::spread_over;
+use super::scratch::Shared;
 use super::simd::Simd;
 use super::widest::{self, Work};
 

@@ -5,14 +5,18 @@
 
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
-use super::norm::Out;
+#[cfg(target_arch = "x86_64")]
+use super::processor::asks_ahead;
 use super::reduce::{Cascade, Loop, Plan, steps};
 use super::reducers::Fold;
+use super::scratch::Shared;
 use super::simd::Simd;
-use super::vector::{Task, dispatch};
-use super::widest;
 #[cfg(target_arch = "x86_64")]
-use super::{vector::is_wide, wide_rows};
+use super::vector::is_wide;
+use super::vector::{Task, dispatch};
+#[cfg(target_arch = "x86_64")]
+use super::wide_rows::{self, Rows};
+use super::widest;
 use crate::tensor::geometry::Geometry;
 
 /// Four of the widest vectors, so that additions need not wait for one another.
@@ -32,12 +36,12 @@ trait Rule: Copy + Sync {
     /// # Safety
     /// The processor has the instructions of `S`.
     unsafe fn join_all<S: Simd>(left: S::V, right: S::V) -> S::V;
-    /// The fold of a slice by AVX-512.
+    /// Gives `put` the number and the fold of each row, by AVX-512; asks ahead for memory, or not.
     ///
     /// # Safety
-    /// The processor has it.
+    /// The rows lie there, and the processor has it.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn wide(slice: &[f32]) -> f32;
+    unsafe fn wide<const ASK: bool>(rows: Rows, put: impl FnMut(usize, f32));
     /// Folds rows into the totals of their columns by AVX-512, where that is worth it.
     ///
     /// # Safety
@@ -63,9 +67,9 @@ impl Rule for Total {
         unsafe { S::add(left, right) }
     }
     #[cfg(target_arch = "x86_64")]
-    unsafe fn wide(slice: &[f32]) -> f32 {
+    unsafe fn wide<const ASK: bool>(rows: Rows, put: impl FnMut(usize, f32)) {
         // SAFETY: the caller's.
-        unsafe { wide_rows::total(slice.as_ptr(), slice.len()) }
+        unsafe { wide_rows::totals::<ASK>(rows, put) }
     }
     #[cfg(target_arch = "x86_64")]
     unsafe fn wide_columns(from: *const f32, step: usize, rows: usize, sums: &mut [f32]) -> bool {
@@ -92,9 +96,9 @@ impl<const MAX: bool> Rule for Extreme<MAX> {
         unsafe { S::extreme::<MAX>(left, right) }
     }
     #[cfg(target_arch = "x86_64")]
-    unsafe fn wide(slice: &[f32]) -> f32 {
+    unsafe fn wide<const ASK: bool>(rows: Rows, put: impl FnMut(usize, f32)) {
         // SAFETY: the caller's.
-        unsafe { wide_rows::extreme::<MAX>(slice.as_ptr(), slice.len()) }
+        unsafe { wide_rows::extremes::<ASK, MAX>(rows, put) }
     }
 }
 
@@ -165,6 +169,19 @@ impl Work<'_> {
     }
 
     fn slices<R: Rule>(&self) {
+        #[cfg(target_arch = "x86_64")]
+        if let ([level], true) = (self.plan.kept.as_slice(), is_wide::<f32>() && self.reduced.size <= UNIT) {
+            let each = (TASK / self.reduced.size.max(1)).max(1);
+            let some = |part: usize| {
+                let (first, count) = (part * each, each.min(level.size - part * each));
+                let from = self.input.at(self.plan.offset + first * level.from);
+                let rows = Rows { from, step: level.from, count, length: self.reduced.size };
+                // SAFETY: the plan stays inside the geometry, rows are neighbours, and the processor has AVX-512.
+                unsafe { fold_rows::<R>(rows, |row, total| self.put((first + row) * level.to, total)) };
+            };
+            let parts = level.size.div_ceil(each);
+            return if self.is_parallel() { spread_over(parts, 1, &some) } else { (0..parts).for_each(some) };
+        }
         let one = |index: usize, spread: bool| {
             let (from, to) = steps(&self.plan.kept, index);
             // SAFETY: the plan stays inside the geometry, and the slice's elements are neighbours.
@@ -211,10 +228,10 @@ impl Work<'_> {
             spread_over(tasks, (TASK / (self.plan.count * COLUMNS)).max(1), &whole);
         } else {
             let mut found = vec![R::EMPTY; tasks * units * COLUMNS];
-            let places = Out(found.as_mut_ptr());
+            let places = Shared(found.as_mut_ptr());
             spread_over(tasks * units, 1, &|index| {
                 // SAFETY: each unit has a place of its own.
-                let sums = unsafe { places.part(index * COLUMNS, width(index / units)) };
+                let sums = unsafe { places.slice(index * COLUMNS, width(index / units)) };
                 add(index / units, index % units, sums);
             });
             for (task, found) in found.chunks_exact(units * COLUMNS).enumerate() {
@@ -268,12 +285,23 @@ impl<R: Rule> Tree<R> {
     }
 }
 
+/// # Safety
+/// As `Rule::wide`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn fold_rows<R: Rule>(rows: Rows, put: impl FnMut(usize, f32)) {
+    // SAFETY: the caller's.
+    unsafe { if asks_ahead() { R::wide::<true>(rows, put) } else { R::wide::<false>(rows, put) } }
+}
+
 fn slice_total<R: Rule>(slice: &[f32], spread: bool) -> f32 {
     let unit = |part: &[f32]| {
         #[cfg(target_arch = "x86_64")]
         if is_wide::<f32>() {
-            // SAFETY: the processor has AVX-512.
-            return unsafe { R::wide(part) };
+            let (mut found, rows) = (R::EMPTY, Rows { from: part.as_ptr(), step: 0, count: 1, length: part.len() });
+            // SAFETY: the row lies there, and the processor has AVX-512.
+            unsafe { fold_rows::<R>(rows, |_, total| found = total) };
+            return found;
         }
         let mut total = R::EMPTY;
         widest::run(Slice::<R> { part, total: &mut total, rule: std::marker::PhantomData });

@@ -3,6 +3,7 @@
 use rustfft::num_traits::{AsPrimitive, Float};
 
 use super::iterate::spread_over;
+use super::scratch::Shared;
 use super::vector::{self, Task};
 #[cfg(target_arch = "x86_64")]
 use super::wide_grid;
@@ -351,28 +352,6 @@ fn walk<T: Real>(reading: &Reading, grid: &[T], step: &impl Step<T>, channels: u
     });
 }
 
-/// Memory that tasks write to, each to places of its own.
-struct Shared<T>(*mut T);
-
-// SAFETY: see `slice`.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    #[cfg(target_arch = "x86_64")]
-    fn at(&self, index: usize) -> *mut T {
-        self.0.wrapping_add(index)
-    }
-
-    /// # Safety
-    /// The elements are there, and no other task uses them.
-    #[allow(clippy::mut_from_ref)]
-    #[inline(always)]
-    unsafe fn slice(&self, first: usize, count: usize) -> &mut [T] {
-        // SAFETY: the caller's.
-        unsafe { std::slice::from_raw_parts_mut(self.0.add(first), count) }
-    }
-}
-
 struct Read<'a, T> {
     reading: &'a Reading,
     input: &'a [T],
@@ -497,7 +476,7 @@ impl<T: Real> Step<T> for ByGrid<'_, T> {
 
 /// `input` `[N, C, plane]` read at `grid` `[N, places, dims]`, x first: `out` `[N, C, places]`.
 pub fn read<T: Real>(reading: &Reading, input: &[T], grid: &[T], out: &mut [T]) {
-    let out = Shared(out.as_mut_ptr());
+    let out = Shared::of(out);
     #[cfg(target_arch = "x86_64")]
     if vector::is_wide::<T>() && wide_grid::suits(reading) {
         let parts = reading.places.div_ceil(TASK);
@@ -513,12 +492,12 @@ pub fn read<T: Real>(reading: &Reading, input: &[T], grid: &[T], out: &mut [T]) 
 
 /// The gradient by the input, added to zeros in `out`.
 pub fn by_input<T: Real>(reading: &Reading, grad: &[T], grid: &[T], out: &mut [T]) {
-    let out = Shared(out.as_mut_ptr());
+    let out = Shared::of(out);
     walk(reading, grid, &ByInput { reading, grad, out }, CHANNELS, reading.places.max(1));
 }
 
 /// The gradient by the grid.
 pub fn by_grid<T: Real>(reading: &Reading, input: &[T], grad: &[T], grid: &[T], out: &mut [T]) {
-    let out = Shared(out.as_mut_ptr());
+    let out = Shared::of(out);
     walk(reading, grid, &ByGrid { reading, input, grad, out }, reading.channels.max(1), TASK);
 }

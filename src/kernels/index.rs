@@ -12,6 +12,8 @@ use smallvec::SmallVec;
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
+use super::processor::gathers;
+#[cfg(target_arch = "x86_64")]
 use super::vector::is_wide;
 use super::vector::{Task, dispatch};
 use crate::dtype::DType;
@@ -184,13 +186,14 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
         let mut outside = false;
         #[cfg(target_arch = "x86_64")]
         if size_of::<T>() == 4 && row.step == 0 && along.own == 1 && row.size >= 8 && is_wide::<f32>() {
+            let eight = if gathers() { gather_wide } else { load_wide };
             let mut at = part.start;
             while at < part.end {
                 let count = (row.size - at % row.size).min(part.end - at);
                 let Some(named) = numbers.get(at..at + count) else { return };
                 let first = source.at::<i32>(start(outer, at / row.size));
                 // SAFETY: the processor has AVX-512; as below, and numbers are checked there.
-                outside |= unsafe { gather_wide(first, named, along.size, out.at(at)) };
+                outside |= unsafe { eight(first, named, along.size, out.at(at)) };
                 at += count;
             }
             if outside {
@@ -230,7 +233,7 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
     !failed.into_inner()
 }
 
-/// The elements with these numbers, eight at a time; says whether a number is not below `size`, whose place is then zero.
+/// The elements with these numbers, eight at a time; says whether a number is not below `size`: results mean nothing then.
 ///
 /// # Safety
 /// `size` elements of four bytes lie at `from`, and `to` has room for one for each number; the processor has AVX-512.
@@ -254,6 +257,41 @@ unsafe fn gather_wide(from: *const i32, numbers: &[i64], size: usize, to: *mut i
         }
     }
     outside != 0
+}
+
+/// As `gather_wide`, by loads of single elements.
+///
+/// # Safety
+/// As `gather_wide`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn load_wide(from: *const i32, numbers: &[i64], size: usize, to: *mut i32) -> bool {
+    use std::arch::x86_64::*;
+    let limit = _mm512_set1_epi64(size as i64);
+    let (whole, rest) = numbers.as_chunks::<8>();
+    let mut outside = 0;
+    for named in whole {
+        // SAFETY: eight numbers are there.
+        outside |= _mm512_cmpge_epu64_mask(unsafe { _mm512_loadu_epi64(named.as_ptr()) }, limit);
+    }
+    if outside != 0 || rest.iter().any(|&number| number as u64 >= size as u64) {
+        return true;
+    }
+    // SAFETY: the caller's; all numbers are below the size.
+    unsafe {
+        let four = |[a, b, c, d]: [i64; 4]| {
+            let at = |number: i64| *from.add(number as usize);
+            _mm_setr_epi32(at(a), at(b), at(c), at(d))
+        };
+        for (part, &[a, b, c, d, e, f, g, h]) in whole.iter().enumerate() {
+            _mm_storeu_si128(to.add(8 * part).cast(), four([a, b, c, d]));
+            _mm_storeu_si128(to.add(8 * part + 4).cast(), four([e, f, g, h]));
+        }
+        for (k, &number) in rest.iter().enumerate() {
+            *to.add(8 * whole.len() + k) = *from.add(number as usize);
+        }
+    }
+    false
 }
 
 /// Whole rows, each `WIDE` pieces of 32 bytes or as many as `pieces` says.

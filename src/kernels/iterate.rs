@@ -55,15 +55,39 @@ type Row<'a, const N: usize> = dyn Fn([usize; N], usize, [usize; N]) + Sync + 'a
 
 /// The walk itself, compiled once for each number of views: with every kernel inlined, the crate takes minutes.
 pub fn walk<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [usize; N], row: &Row<'_, N>) {
+    walk_blocks(shape, strides, offsets, &|mut at, block| {
+        for _ in 0..block.rows {
+            row(at, block.length, block.strides);
+            for view in 0..N {
+                at[view] += block.steps[view];
+            }
+        }
+    });
+}
+
+/// Rows of one length, each so many elements after the last in every view.
+#[derive(Clone, Copy)]
+pub struct Block<const N: usize> {
+    pub rows: usize,
+    pub steps: [usize; N],
+    pub length: usize,
+    pub strides: [usize; N],
+}
+
+type Blocks<'a, const N: usize> = dyn Fn([usize; N], Block<N>) + Sync + 'a;
+
+/// As `walk`, several rows at a time where one short row after the other would cost calls.
+pub fn walk_blocks<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [usize; N], call: &Blocks<'_, N>) {
     let numel: usize = shape.iter().product();
     if numel == 0 {
         return;
     }
     let loops = coalesce(shape, strides);
-    let Some((inner, outer)) = loops.split_last() else {
+    let Some((&Loop { size: length, strides }, outer)) = loops.split_last() else {
         return;
     };
     let count: usize = outer.iter().map(|level| level.size).product();
+    let (several, steps) = outer.last().map_or((1, [0; N]), |level| (level.size, level.strides));
     let start = |mut index: usize| {
         let mut at = offsets;
         for level in outer.iter().rev() {
@@ -75,23 +99,28 @@ pub fn walk<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [u
         }
         at
     };
-    if numel < PARALLEL_ABOVE {
-        for index in 0..count {
-            row(start(index), inner.size, inner.strides);
+    let some = |mut index: usize, end: usize| {
+        while index < end {
+            let rows = (several - index % several).min(end - index);
+            call(start(index), Block { rows, steps, length, strides });
+            index += rows;
         }
+    };
+    if numel < PARALLEL_ABOVE {
+        some(0, count);
     } else if count == 1 {
         let chunk = (PARALLEL_ABOVE / 4).max(1);
-        spread_over(inner.size.div_ceil(chunk), 1, &|part| {
+        spread_over(length.div_ceil(chunk), 1, &|part| {
             let first = part * chunk;
             let mut at = offsets;
             for view in 0..N {
-                at[view] += first * inner.strides[view];
+                at[view] += first * strides[view];
             }
-            row(at, chunk.min(inner.size - first), inner.strides);
+            call(at, Block { rows: 1, steps, length: chunk.min(length - first), strides });
         });
     } else {
-        let least = (PARALLEL_ABOVE / 8 / inner.size.max(1)).max(1);
-        spread_over(count, least, &|index| row(start(index), inner.size, inner.strides));
+        let each = (PARALLEL_ABOVE / 8 / length.max(1)).max(1);
+        spread_over(count.div_ceil(each), 1, &|part| some(part * each, ((part + 1) * each).min(count)));
     }
 }
 

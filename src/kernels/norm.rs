@@ -6,33 +6,16 @@ use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::real::Real;
+use super::scratch::Shared;
 use super::vector::{Task, dispatch};
 #[cfg(target_arch = "x86_64")]
-use super::{vector::is_wide, wide_rows};
+use super::{processor::asks_ahead, vector::is_wide, wide_rows};
 
 const LANES: usize = 64;
 /// Rows whose sums for the parameters are kept together, at least.
 const ROWS: usize = 16;
 /// Groups of rows, at most.
 const GROUPS: usize = 32;
-
-/// Memory that tasks write to, each its own part.
-#[derive(Clone, Copy)]
-pub struct Out<T>(pub *mut T);
-// SAFETY: tasks write to parts of their own, and the owner outlives them.
-unsafe impl<T> Send for Out<T> {}
-// SAFETY: as for Send.
-unsafe impl<T> Sync for Out<T> {}
-
-impl<T> Out<T> {
-    /// # Safety
-    /// The part lies inside the memory, and no other task uses it.
-    #[allow(clippy::mut_from_ref)]
-    pub unsafe fn part(&self, start: usize, length: usize) -> &mut [T] {
-        // SAFETY: the caller's.
-        unsafe { std::slice::from_raw_parts_mut(self.0.add(start), length) }
-    }
-}
 
 #[inline(always)]
 fn folded<T: Real>(mut lanes: [T; LANES]) -> T {
@@ -179,12 +162,12 @@ fn row_forward<T: Real>(row: RowForward<'_, T>) {
 ///
 /// # Safety
 /// `out` has room for all elements, `mean` and `variance` for all rows, and nobody else uses them.
-pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Out<T>, mean: Out<T>, variance: Out<T>) {
+pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Shared<T>, mean: Shared<T>, variance: Shared<T>) {
     spread(rows.x.len() / rows.size.max(1), rows.size, &|row| {
         let start = row * rows.size;
         let mut found = [T::of(0.0); 2];
         // SAFETY: rows are apart, and inside by the caller's promise.
-        let part = unsafe { out.part(start, rows.size) };
+        let part = unsafe { out.slice(start, rows.size) };
         row_forward(RowForward {
             x: &rows.x[start..start + rows.size],
             out: part,
@@ -196,8 +179,8 @@ pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Out<T>, mean: Out<T
         });
         // SAFETY: as above.
         unsafe {
-            mean.part(row, 1)[0] = found[0];
-            variance.part(row, 1)[0] = found[1];
+            mean.slice(row, 1)[0] = found[0];
+            variance.slice(row, 1)[0] = found[1];
         }
     });
 }
@@ -249,7 +232,7 @@ pub struct RowGrads<'a, T> {
     pub grad: &'a [T],
     pub mean: &'a [T],
     pub variance: &'a [T],
-    pub dx: Option<Out<T>>,
+    pub dx: Option<Shared<T>>,
 }
 
 /// The gradients of `x` (into `dx`), weight and bias.
@@ -262,10 +245,10 @@ pub unsafe fn rows_backward<T: Real>(rows: &Rows<'_, T>, asked: &RowGrads<'_, T>
     let each = count.div_ceil(GROUPS).max(ROWS);
     let groups = count.div_ceil(each);
     let mut partial = vec![zero; groups * size * 2];
-    let place = Out(partial.as_mut_ptr());
+    let place = Shared(partial.as_mut_ptr());
     spread(groups, each * size, &|group| {
         // SAFETY: groups are apart.
-        let (dweight, dbias) = unsafe { place.part(group * size * 2, size * 2) }.split_at_mut(size);
+        let (dweight, dbias) = unsafe { place.slice(group * size * 2, size * 2) }.split_at_mut(size);
         let mut scratch = vec![zero; if rows.weight.is_some() { size } else { 0 }];
         for row in group * each..count.min((group + 1) * each) {
             let range = row * size..(row + 1) * size;
@@ -277,7 +260,7 @@ pub unsafe fn rows_backward<T: Real>(rows: &Rows<'_, T>, asked: &RowGrads<'_, T>
                 inverse: T::of(1.0) / (asked.variance[row] + T::of(rows.epsilon)).root(),
                 centred: rows.centred,
                 // SAFETY: rows are apart, and inside by the caller's promise.
-                dx: asked.dx.as_ref().map(|dx| unsafe { dx.part(row * size, size) }),
+                dx: asked.dx.as_ref().map(|dx| unsafe { dx.slice(row * size, size) }),
                 scratch: &mut scratch,
                 dweight: &mut *dweight,
                 dbias: &mut *dbias,
@@ -385,13 +368,13 @@ where
 ///
 /// # Safety
 /// `out` has room for all elements, and nobody else uses it.
-pub unsafe fn groups_forward<T: Real>(at: &Channels<'_, T>, out: Out<T>) -> (Vec<T>, Vec<T>)
+pub unsafe fn groups_forward<T: Real>(at: &Channels<'_, T>, out: Shared<T>) -> (Vec<T>, Vec<T>)
 where
     f64: From<T>,
 {
     let zero = T::of(0.0);
     let (mut mean, mut variance) = (vec![zero; at.statistics()], vec![zero; at.statistics()]);
-    let (means, variances) = (Out(mean.as_mut_ptr()), Out(variance.as_mut_ptr()));
+    let (means, variances) = (Shared(mean.as_mut_ptr()), Shared(variance.as_mut_ptr()));
     spread(at.statistics(), at.together * at.size, &|group| {
         let slabs = group * at.together..(group + 1) * at.together;
         let mut found: SmallVec<[T; 64]> = SmallVec::from_elem(zero, at.together * 2);
@@ -401,8 +384,8 @@ where
         let [middle, width] = joined(&found).map(T::of);
         // SAFETY: each group has places of its own, inside by the caller's promise.
         unsafe {
-            means.part(group, 1)[0] = middle;
-            variances.part(group, 1)[0] = width;
+            means.slice(group, 1)[0] = middle;
+            variances.slice(group, 1)[0] = width;
             slabs.for_each(|slab| slab_forward(at, slab, middle, width, &out));
         }
     });
@@ -415,10 +398,10 @@ where
     f64: From<T>,
 {
     let mut found = vec![T::of(0.0); at.slabs() * 2];
-    let place = Out(found.as_mut_ptr());
+    let place = Shared(found.as_mut_ptr());
     spread(at.slabs(), at.size, &|slab| {
         // SAFETY: slabs are apart.
-        let found = unsafe { place.part(slab * 2, 2) };
+        let found = unsafe { place.slice(slab * 2, 2) };
         slab_moments(&at.x[at.range(slab)], found);
     });
     let parts = (at.slabs() / at.statistics().max(1)).max(1) as f64;
@@ -453,7 +436,7 @@ impl<T: Real> Task for Affine<'_, T> {
 ///
 /// # Safety
 /// `out` has room for all elements, and nobody else uses it.
-pub unsafe fn channels_forward<T: Real>(at: &Channels<'_, T>, mean: &[T], variance: &[T], out: Out<T>) {
+pub unsafe fn channels_forward<T: Real>(at: &Channels<'_, T>, mean: &[T], variance: &[T], out: Shared<T>) {
     spread(at.slabs(), at.size, &|slab| {
         let owner = at.owner(slab);
         // SAFETY: slabs are apart, and inside by the caller's promise.
@@ -465,19 +448,26 @@ pub unsafe fn channels_forward<T: Real>(at: &Channels<'_, T>, mean: &[T], varian
 ///
 /// # Safety
 /// The slab lies inside `out`, and nobody else uses it.
-unsafe fn slab_forward<T: Real>(at: &Channels<'_, T>, slab: usize, mean: T, variance: T, out: &Out<T>) {
+unsafe fn slab_forward<T: Real>(at: &Channels<'_, T>, slab: usize, mean: T, variance: T, out: &Shared<T>) {
     let channel = slab % at.channels;
     let inverse = T::of(1.0) / (variance + T::of(at.epsilon)).root();
     let factor = at.weight.map_or(inverse, |weight| inverse * weight[channel]);
     let bias = at.bias.map_or(T::of(0.0), |bias| bias[channel]);
     // SAFETY: the caller's.
-    let (x, out) = unsafe { (&at.x[at.range(slab)], out.part(slab * at.size, at.size)) };
+    let (x, out) = unsafe { (&at.x[at.range(slab)], out.slice(slab * at.size, at.size)) };
     #[cfg(target_arch = "x86_64")]
     if is_wide::<T>() {
         let numbers = [mean, factor, bias].map(Real::single);
         let target = out.as_mut_ptr().cast();
         // SAFETY: `T` is float32, and the processor has AVX-512.
-        return unsafe { wide_rows::affine(x.as_ptr().cast(), target, (x.len(), at.together * at.size), numbers) };
+        return unsafe {
+            let sizes = (x.len(), at.together * at.size);
+            if asks_ahead() {
+                wide_rows::affine::<true>(x.as_ptr().cast(), target, sizes, numbers)
+            } else {
+                wide_rows::affine::<false>(x.as_ptr().cast(), target, sizes, numbers)
+            }
+        };
     }
     dispatch(Affine { x, out, mean, factor, bias });
 }
@@ -524,7 +514,7 @@ pub struct ChannelGrads<'a, T> {
     pub variance: &'a [T],
     /// Whether the statistics were given and not taken from `x`.
     pub fixed: bool,
-    pub dx: Option<Out<T>>,
+    pub dx: Option<Shared<T>>,
 }
 
 /// The gradients of `x` (into `dx`), weight and bias.
@@ -536,18 +526,18 @@ where
     f64: From<T>,
 {
     let mut found = vec![T::of(0.0); at.slabs() * 2];
-    let place = Out(found.as_mut_ptr());
+    let place = Shared(found.as_mut_ptr());
     let inverse: Vec<f64> =
         asked.variance.iter().map(|&variance| 1.0 / (f64::from(variance) + at.epsilon).sqrt()).collect();
     let count = if asked.fixed { f64::INFINITY } else { (at.x.len() / at.statistics().max(1)) as f64 };
     let sums = |slab: usize| {
         // SAFETY: slabs are apart.
-        let found = unsafe { place.part(slab * 2, 2) };
+        let found = unsafe { place.slice(slab * 2, 2) };
         let (x, grad) = (&at.x[at.range(slab)], &asked.grad[at.range(slab)]);
         dispatch(SlabSums { x, grad, mean: asked.mean[at.owner(slab)], found });
         [f64::from(found[0]), f64::from(found[1]) * inverse[at.owner(slab)]]
     };
-    let slope = |dx: &Out<T>, slab: usize, [plain, along]: [f64; 2]| {
+    let slope = |dx: &Shared<T>, slab: usize, [plain, along]: [f64; 2]| {
         let owner = at.owner(slab);
         let scale = inverse[owner];
         let factors = [scale * at.weight_of(slab), -scale * scale * along / count, -scale * plain / count];
@@ -555,7 +545,7 @@ where
             x: &at.x[at.range(slab)],
             grad: &asked.grad[at.range(slab)],
             // SAFETY: slabs are apart, and inside by the caller's promise.
-            out: unsafe { dx.part(slab * at.size, at.size) },
+            out: unsafe { dx.slice(slab * at.size, at.size) },
             mean: asked.mean[owner],
             factors: factors.map(T::of),
         });

@@ -1,6 +1,7 @@
 //! Images of bytes in another size, by 16-bit weights, as torch has them (benchmarks/bars.py: resize bytes).
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::scratch::Shared;
 
 /// How many inputs one step along a row reads.
 const STEP: usize = 8;
@@ -69,25 +70,6 @@ impl Weights {
     }
 }
 
-/// Memory that several tasks write, each to places of its own.
-#[derive(Clone, Copy)]
-struct Shared(*mut u8);
-
-// SAFETY: tasks write to different places.
-unsafe impl Send for Shared {}
-// SAFETY: as for Send.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    /// # Safety
-    /// These elements lie there, and no other task uses them now.
-    #[allow(clippy::mut_from_ref)]
-    unsafe fn slice(&self, from: usize, length: usize) -> &mut [u8] {
-        // SAFETY: the caller's.
-        unsafe { std::slice::from_raw_parts_mut(self.0.wrapping_add(from), length) }
-    }
-}
-
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
     super::vector::width() >= 256
@@ -98,7 +80,7 @@ pub fn along(input: &[u8], output: &mut [u8], weights: &Weights) {
     const GROUP: usize = 4;
     let (from, to) = (weights.inputs, weights.outputs());
     let rows = input.len() / from.max(1);
-    let shared = Shared(output.as_mut_ptr());
+    let shared = Shared::of(output);
     let least = (PARALLEL_ABOVE / 2 / ((from + to) * GROUP)).max(1);
     spread_over(rows.div_ceil(GROUP), least, &|group| {
         let first = group * GROUP;
@@ -129,7 +111,7 @@ fn along_plainly(input: &[u8], output: &mut [u8], weights: &Weights) {
 pub fn down(input: &[u8], output: &mut [u8], width: usize, weights: &Weights) {
     let (from, outputs) = (weights.inputs * width, weights.outputs());
     let planes = input.len() / from.max(1);
-    let shared = Shared(output.as_mut_ptr());
+    let shared = Shared::of(output);
     let least = (PARALLEL_ABOVE / 2 / (width * weights.room).max(1)).max(1);
     spread_over(planes * outputs, least, &|index| {
         let (plane, at) = (index / outputs, index % outputs);

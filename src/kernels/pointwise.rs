@@ -1,6 +1,6 @@
 //! Element-by-element loops over strided, broadcast CPU memory (benchmarks/cases.py: large_add).
 
-use super::iterate::{PARALLEL_ABOVE, walk};
+use super::iterate::{Block, PARALLEL_ABOVE, walk, walk_blocks};
 
 /// One operand: where its elements lie, counted in elements of its own type.
 #[derive(Clone, Copy)]
@@ -30,13 +30,33 @@ pub(super) fn each_row<const N: usize>(
     views: [Strided<'_>; N],
     row: &(dyn Fn([usize; N], usize, [usize; N]) + Sync),
 ) {
-    if let [length] = shape
-        && *length < PARALLEL_ABOVE
-    {
-        let strides = views.map(|view| view.strides.first().copied().unwrap_or(0));
-        return row(views.map(|view| view.offset), *length, strides);
+    if let Some((at, Block { length, strides, .. })) = short_row(shape, views) {
+        return row(at, length, strides);
     }
     walk(shape, views.map(|view| view.strides), views.map(|view| view.offset), row);
+}
+
+/// As `walk_blocks`, with the same way for one short row.
+pub(super) fn each_block<const N: usize>(
+    shape: &[usize],
+    views: [Strided<'_>; N],
+    block: &(dyn Fn([usize; N], Block<N>) + Sync),
+) {
+    if let Some((at, row)) = short_row(shape, views) {
+        return block(at, row);
+    }
+    walk_blocks(shape, views.map(|view| view.strides), views.map(|view| view.offset), block);
+}
+
+#[inline]
+fn short_row<const N: usize>(shape: &[usize], views: [Strided<'_>; N]) -> Option<([usize; N], Block<N>)> {
+    match shape {
+        &[length] if length < PARALLEL_ABOVE => {
+            let strides = views.map(|view| view.strides.first().copied().unwrap_or(0));
+            Some((views.map(|view| view.offset), Block { rows: 1, steps: [0; N], length, strides }))
+        }
+        _ => None,
+    }
 }
 
 /// `out = f(a)`. `out` may be `a` itself.

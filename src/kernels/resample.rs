@@ -1,10 +1,11 @@
 //! Weighted sums along one or two dimensions of float32 (benchmarks/bars.py: interpolate, avg_pool2d).
 
-use super::convolve::{Shared, with_scratch};
 use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::scratch::{Shared, with_scratch};
 use super::simd::Simd;
 use super::taps::Taps;
 use super::widest::{self, Work};
+use crate::guard;
 
 /// Lanes of the widest vectors.
 const WIDEST: usize = 16;
@@ -153,7 +154,7 @@ pub fn apply_both(input: &[f32], output: &mut [f32], down: &Taps, along: &Taps) 
     }
     let between = down.inputs * along.outputs();
     let planes = input.len() / from;
-    if planes < 4 * rayon::current_num_threads() && from + to > PARALLEL_ABOVE {
+    if planes < 4 * guard::threads() && from + to > PARALLEL_ABOVE {
         let mut middle = vec![0.0; planes * between];
         apply(input, &mut middle, 1, along);
         apply(&middle, output, along.outputs(), down);

@@ -52,6 +52,8 @@ pub struct Sheet {
     planes: usize,
     /// The phases that some tap reads, and the length of each one's sheet.
     phases: Vec<[usize; 3]>,
+    /// Whether the even and the odd columns of the same rows follow each other, two phases at a time.
+    paired: bool,
     length: usize,
     /// The flat number of each window element, and its offset.
     pub taps: Vec<(usize, usize)>,
@@ -92,7 +94,10 @@ impl Sheet {
         let length = (last + columns).max(planes * rows * pitch);
         let taps = places.into_iter().map(|(number, slot, offset)| (number, slot * length + offset)).collect();
         let source = axes.each_ref().map(|axis| axis.source);
-        Some(Self { source, stride, low, outputs, rows, pitch, planes, phases, length, taps, columns })
+        let pairs = phases.as_chunks::<2>();
+        let paired = pairs.1.is_empty() && pairs.0.iter().all(|[a, b]| [a[0], a[1], 0] == *a && [a[0], a[1], 1] == *b);
+        let paired = paired && stride[2] == 2 && planes == 1 && source[0] == 1;
+        Some(Self { source, stride, low, outputs, rows, pitch, planes, phases, paired, length, taps, columns })
     }
 
     /// Elements of the sheets of one channel.
@@ -108,40 +113,38 @@ impl Sheet {
             && self.channel() == self.source.iter().product::<usize>()
     }
 
-    /// Lays one channel out.
+    /// Parts of equal length of the sheets of a channel that can be laid out apart from each other.
+    pub fn shares(&self) -> usize {
+        if self.paired { self.phases.len() / 2 } else { self.phases.len() }
+    }
+
+    /// Lays out one of the shares of a channel.
     ///
     /// # Safety
     /// The processor has the instructions of `S`.
     #[inline(always)]
-    pub unsafe fn fill<S: Simd>(&self, source: &[f32], sheet: &mut [f32]) {
-        let [_, height, width] = self.source;
-        let pairs = self.phases.as_chunks::<2>();
-        let paired = pairs.1.is_empty() && pairs.0.iter().all(|[a, b]| [a[0], a[1], 0] == *a && [a[0], a[1], 1] == *b);
-        if self.stride[2] == 2 && self.planes == 1 && self.source[0] == 1 && paired {
-            for (phase, sheets) in pairs.0.iter().zip(sheet.chunks_exact_mut(2 * self.length)) {
+    pub unsafe fn fill<S: Simd>(&self, share: usize, source: &[f32], sheet: &mut [f32]) {
+        if self.paired {
+            // SAFETY: the caller's.
+            return unsafe { self.fill_pair::<S>(self.phases[2 * share][1], source, sheet) };
+        }
+        let ([_, height, width], phase) = (self.source, self.phases[share]);
+        let (first, end) = self.inside(2, phase[2], self.pitch);
+        let start = (first * self.stride[2] + phase[2]).wrapping_add_signed(self.low[2]);
+        let mut done = 0;
+        for plane in 0..self.planes {
+            let Some(d) = self.at(0, plane, phase[0]) else { continue };
+            for row in 0..self.rows {
+                let Some(h) = self.at(1, row, phase[1]).filter(|_| first < end) else { continue };
+                let to = (plane * self.rows + row) * self.pitch;
+                clear(&mut sheet[done..to + first]);
+                done = to + end;
+                let from = &source[(d * height + h) * width + start..];
                 // SAFETY: the caller's.
-                unsafe { self.fill_pair::<S>(phase[0][1], source, sheets) };
+                unsafe { deal::<S>(&mut sheet[to + first..], end - first, from, self.stride[2]) };
             }
-            return;
         }
-        for (phase, sheet) in self.phases.iter().zip(sheet.chunks_exact_mut(self.length)) {
-            let (first, end) = self.inside(2, phase[2], self.pitch);
-            let start = (first * self.stride[2] + phase[2]).wrapping_add_signed(self.low[2]);
-            let mut done = 0;
-            for plane in 0..self.planes {
-                let Some(d) = self.at(0, plane, phase[0]) else { continue };
-                for row in 0..self.rows {
-                    let Some(h) = self.at(1, row, phase[1]).filter(|_| first < end) else { continue };
-                    let to = (plane * self.rows + row) * self.pitch;
-                    clear(&mut sheet[done..to + first]);
-                    done = to + end;
-                    let from = &source[(d * height + h) * width + start..];
-                    // SAFETY: the caller's.
-                    unsafe { deal::<S>(&mut sheet[to + first..], end - first, from, self.stride[2]) };
-                }
-            }
-            clear(&mut sheet[done..]);
-        }
+        clear(&mut sheet[done..]);
     }
 
     /// Lays out the even and the odd columns of every second row.

@@ -2,6 +2,7 @@
 //!
 //! Each rule rounds where the recorded ops of its Python form round, so that both give the same numbers.
 
+use super::processor::asks_ahead;
 use super::real::Real;
 use super::vector::{Task, dispatch};
 
@@ -22,7 +23,7 @@ pub struct Places<T, const K: usize> {
 /// Elements that are copied to the stack, where the compiler sees that nothing overlaps.
 const BLOCK: usize = 64;
 
-/// Elements by which memory is asked for ahead: processors do not by themselves look beyond a page.
+/// Elements by which memory is asked for ahead.
 const AHEAD: usize = 1024;
 
 /// Asks for the block that lies `AHEAD` of `from`; where nothing lies there, nothing happens.
@@ -42,6 +43,7 @@ struct Sweep<'a, T, R, const K: usize> {
     places: Places<T, K>,
     rule: &'a R,
     negate: bool,
+    asks: bool,
 }
 
 impl<T: Real, R: Rule<T, K>, const K: usize> Sweep<'_, T, R, K> {
@@ -89,10 +91,12 @@ impl<T: Real, R: Rule<T, K>, const K: usize> Task for Sweep<'_, T, R, K> {
         let rest = self.places.length % BLOCK;
         let whole = self.places.length - rest;
         for start in (0..whole).step_by(BLOCK) {
-            ask_ahead(self.places.value.wrapping_add(start));
-            ask_ahead(self.places.grad.wrapping_add(start));
-            for state in self.places.state {
-                ask_ahead(state.wrapping_add(start));
+            if self.asks {
+                ask_ahead(self.places.value.wrapping_add(start));
+                ask_ahead(self.places.grad.wrapping_add(start));
+                for state in self.places.state {
+                    ask_ahead(state.wrapping_add(start));
+                }
             }
             // SAFETY: inside the length.
             unsafe { self.block(start, BLOCK) };
@@ -109,7 +113,7 @@ impl<T: Real, R: Rule<T, K>, const K: usize> Task for Sweep<'_, T, R, K> {
 /// # Safety
 /// The places are valid for their length, aligned, apart from each other, and nobody else writes to them.
 pub unsafe fn step<T: Real, const K: usize>(places: Places<T, K>, rule: &impl Rule<T, K>, negate: bool) {
-    dispatch(Sweep { places, rule, negate });
+    dispatch(Sweep { places, rule, negate, asks: asks_ahead() });
 }
 
 /// `grad + decay * value`, where there is decay.

@@ -3,7 +3,8 @@
 
 use std::ops::{AddAssign, Mul};
 
-use rayon::prelude::*;
+use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::scratch::Shared;
 
 /// A sparse matrix, row by row: output `o` is the sum of `weight[i] * input[index[i]]` over `starts[o]..starts[o + 1]`.
 #[derive(Clone, Debug)]
@@ -92,7 +93,10 @@ pub fn apply<T: Element>(input: &[T], output: &mut [T], inner: usize, taps: &Tap
         return;
     }
     let weights: Vec<T> = taps.weight.iter().map(|&weight| T::from_f64(weight)).collect();
-    let step = |(input, output): (&[T], &mut [T])| {
+    let (count, work, output) = (input.len() / from, input.len() + output.len(), Shared::of(output));
+    let step = |index: usize| {
+        // SAFETY: each step has results of its own.
+        let (input, output) = (&input[index * from..][..from], unsafe { output.slice(index * to, to) });
         for (row, slots) in output.chunks_exact_mut(inner).enumerate() {
             for tap in taps.starts[row]..taps.starts[row + 1] {
                 let (at, weight) = (taps.index[tap] * inner, weights[tap]);
@@ -102,10 +106,9 @@ pub fn apply<T: Element>(input: &[T], output: &mut [T], inner: usize, taps: &Tap
             }
         }
     };
-    if input.len() + output.len() < super::iterate::PARALLEL_ABOVE {
-        input.chunks_exact(from).zip(output.chunks_exact_mut(to)).for_each(step);
+    if work < PARALLEL_ABOVE {
+        (0..count).for_each(step);
     } else {
-        let least = (super::iterate::PARALLEL_ABOVE / 8 / (from + to)).max(1);
-        input.par_chunks_exact(from).zip(output.par_chunks_exact_mut(to)).with_min_len(least).for_each(step);
+        spread_over(count, (PARALLEL_ABOVE / 8 / (from + to)).max(1), &step);
     }
 }

@@ -2,12 +2,15 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
+#[cfg(target_arch = "x86_64")]
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 #[cfg(target_arch = "x86_64")]
 use std::sync::OnceLock;
 
-use super::caches::streamed_above;
-use super::pointwise::{Strided, each_row};
+use super::iterate::Block;
+use super::pointwise::{Strided, each_block};
+use super::processor::streamed_above;
 
 /// A function of `N` numbers without branches, so that its loop vectorises.
 pub trait Lanes<const N: usize>: Sync {
@@ -176,6 +179,7 @@ unsafe fn sweep<const N: usize, const FMA: bool, L: Lanes<N>>(
 /// # Safety
 /// As `sweep`, on a processor with these instructions.
 #[cfg(target_arch = "x86_64")]
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 unsafe fn sweep_wide<const N: usize, const STREAM: bool, L: Lanes<N>>(
     lanes: &L,
@@ -183,26 +187,29 @@ unsafe fn sweep_wide<const N: usize, const STREAM: bool, L: Lanes<N>>(
     to: *mut f32,
     length: usize,
 ) -> bool {
-    let near = _mm512_set1_ps(L::NEAR);
-    let mut far = 0;
-    let mut value = |x: [__m512; N]| {
+    let (near, far) = (_mm512_set1_ps(L::NEAR), Cell::new(0));
+    let value = |x: [__m512; N]| {
         if L::NEAR.is_finite() {
-            far |= _mm512_cmp_ps_mask::<_CMP_GT_OQ>(_mm512_abs_ps(x[N - 1]), near);
+            far.set(far.get() | _mm512_cmp_ps_mask::<_CMP_GT_OQ>(_mm512_abs_ps(x[N - 1]), near));
         }
         // SAFETY: the caller's.
         unsafe { lanes.wide(x) }
     };
+    let part = |at: usize, count: usize| {
+        let mask = (1 << count) - 1;
+        // SAFETY: the caller's; the mask keeps the step inside.
+        unsafe {
+            let x = from.map(|from| _mm512_maskz_loadu_ps(mask, from.add(at)));
+            _mm512_mask_storeu_ps(to.add(at), mask, value(x));
+        }
+    };
     let head = if STREAM { to.align_offset(64).min(length) } else { 0 };
     let end = head + (length - head) / 16 * 16;
-    // SAFETY: the caller's; masks keep the steps at the ends inside.
+    if head > 0 {
+        part(0, head);
+    }
+    // SAFETY: the caller's.
     unsafe {
-        for (at, count) in [(0, head), (end, length - end)] {
-            if count > 0 {
-                let mask = (1 << count) - 1;
-                let x = from.map(|from| _mm512_maskz_loadu_ps(mask, from.add(at)));
-                _mm512_mask_storeu_ps(to.add(at), mask, value(x));
-            }
-        }
         for at in (head..end).step_by(16) {
             let y = value(from.map(|from| _mm512_loadu_ps(from.add(at))));
             if STREAM {
@@ -215,7 +222,11 @@ unsafe fn sweep_wide<const N: usize, const STREAM: bool, L: Lanes<N>>(
             }
         }
     }
-    far != 0
+    // Results are written in their order: one that is far from the last makes all others wait.
+    if end < length {
+        part(end, length - end);
+    }
+    far.get() != 0
 }
 
 /// # Safety
@@ -457,20 +468,75 @@ pub fn is_fused() -> bool {
     false
 }
 
+/// Where rows begin, elements from one to the next, and from one element to the next.
+type Lines<P> = (P, usize, usize);
+
+/// Rows of any strides: short ones that lie side by side and apart from the result in one call, others one by one.
+///
+/// # Safety
+/// All pointers are valid for `rows` times `length` elements at their strides.
+unsafe fn block<const N: usize, L: Lanes<N>>(
+    lanes: &L,
+    to: Lines<*mut f32>,
+    from: [Lines<*const f32>; N],
+    (rows, length): (usize, usize),
+    large: bool,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        if rows > 1 && length <= FAR_BLOCK && !large && L::WIDE && width() >= 512 && to.2 == 1 {
+            let end = |(first, step, _): Lines<*const f32>| first.wrapping_add((rows - 1) * step + length);
+            let out = (to.0.cast_const(), to.1, to.2);
+            if from.iter().all(|&from| from.2 == 1 && (end(out) <= from.0 || end(from) <= out.0)) {
+                return sweep_rows(lanes, (to.0, to.1), from.map(|(first, step, _)| (first, step)), rows, length);
+            }
+        }
+        for k in 0..rows {
+            let from = from.map(|(first, step, stride)| (first.wrapping_add(k * step), stride));
+            row(lanes, (to.0.wrapping_add(k * to.1), to.2), from, length, large);
+        }
+    }
+}
+
+/// `run` for short rows, each given with the elements from one to the next.
+///
+/// # Safety
+/// As `run`, on a processor with these instructions.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn sweep_rows<const N: usize, L: Lanes<N>>(
+    lanes: &L,
+    (to, step): (*mut f32, usize),
+    from: [(*const f32, usize); N],
+    rows: usize,
+    length: usize,
+) {
+    for k in 0..rows {
+        // SAFETY: the caller's.
+        unsafe {
+            let (from, to) = (from.map(|(first, step)| first.add(k * step)), to.add(k * step));
+            if sweep_wide::<N, false, L>(lanes, from, to, length) {
+                far_block(lanes, from, to, length);
+            }
+        }
+    }
+}
+
 /// `out = f(a)`. `out` may be `a` itself.
 pub fn map1(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: &impl Lanes<1>) {
     let large = is_large(shape.iter().product());
-    each_row(shape, [out, a], &|[o, i], length, [so, si]| {
+    each_block(shape, [out, a], &|[o, i], Block { rows, steps: [ro, ri], length, strides: [so, si] }| {
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
-        unsafe { row(f, (out.at(o), so), [(a.at(i), si)], length, large) }
+        unsafe { block(f, (out.at(o), ro, so), [(a.at(i), ri, si)], (rows, length), large) }
     });
 }
 
 /// `out = f(a, b)`. `out` may be `a` or `b` itself.
 pub fn map2(shape: &[usize], out: Strided<'_>, a: Strided<'_>, b: Strided<'_>, f: &impl Lanes<2>) {
     let large = is_large(shape.iter().product());
-    each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
+    each_block(shape, [out, a, b], &|[o, i, j], Block { rows, steps: [ro, ri, rj], length, strides: [so, si, sj] }| {
         // SAFETY: as in `map1`.
-        unsafe { row(f, (out.at(o), so), [(a.at(i), si), (b.at(j), sj)], length, large) }
+        unsafe { block(f, (out.at(o), ro, so), [(a.at(i), ri, si), (b.at(j), rj, sj)], (rows, length), large) }
     });
 }

@@ -97,14 +97,26 @@ unsafe fn top(from: *const f32, length: usize) -> f32 {
 /// Elements further on that a fold asks for: as far as memory is away.
 const AHEAD: usize = 512;
 
+/// As `last_load` where a processor is to be asked for what comes next in a stream.
+///
+/// # Safety
+/// As `load`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn stream_load<const ASK: bool>(from: *const f32, at: usize, mask: __mmask16, next: usize) -> V {
+    // SAFETY: the caller's.
+    unsafe { if ASK { last_load(from, at, mask, next) } else { load(from, at, mask) } }
+}
+
 /// The sum of a row.
 ///
 /// # Safety
-/// `from` is valid for `length` elements; the processor has these instructions.
+/// `from` is valid for `length` elements.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub unsafe fn total(from: *const f32, length: usize) -> f32 {
+unsafe fn total<const ASK: bool>(from: *const f32, length: usize) -> f32 {
     // SAFETY: the caller's.
-    let step = |total, at, mask| sum(total, unsafe { last_load(from, at, mask, AHEAD) });
+    let step = |total, at, mask| sum(total, unsafe { stream_load::<ASK>(from, at, mask, AHEAD) });
     _mm512_reduce_add_ps(folded(length, _mm512_setzero_ps(), step, |a, b| sum(a, b)))
 }
 
@@ -112,8 +124,9 @@ pub unsafe fn total(from: *const f32, length: usize) -> f32 {
 ///
 /// # Safety
 /// As `total`.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub unsafe fn extreme<const MAX: bool>(from: *const f32, length: usize) -> f32 {
+unsafe fn extreme<const ASK: bool, const MAX: bool>(from: *const f32, length: usize) -> f32 {
     let join = |old: V, mask: __mmask16, new: V| {
         // The second operand, the old one, is left where one is NaN.
         let best = if MAX { _mm512_mask_max_ps(old, mask, new, old) } else { _mm512_mask_min_ps(old, mask, new, old) };
@@ -121,12 +134,45 @@ pub unsafe fn extreme<const MAX: bool>(from: *const f32, length: usize) -> f32 {
     };
     let start = _mm512_set1_ps(if MAX { f32::NEG_INFINITY } else { f32::INFINITY });
     // SAFETY: the caller's.
-    let step = |best, at, mask| join(best, mask, unsafe { last_load(from, at, mask, AHEAD) });
+    let step = |best, at, mask| join(best, mask, unsafe { stream_load::<ASK>(from, at, mask, AHEAD) });
     let best = folded(length, start, step, |a, b| join(a, __mmask16::MAX, b));
     if _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(best, best) != 0 {
         return f32::NAN;
     }
     if MAX { _mm512_reduce_max_ps(best) } else { _mm512_reduce_min_ps(best) }
+}
+
+/// Rows of one length, the first of each `step` elements after the last one's.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    pub from: *const f32,
+    pub step: usize,
+    pub count: usize,
+    pub length: usize,
+}
+
+/// Gives `put` the number and the sum of each row.
+///
+/// # Safety
+/// The rows lie there, and the processor has these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn totals<const ASK: bool>(rows: Rows, mut put: impl FnMut(usize, f32)) {
+    for row in 0..rows.count {
+        // SAFETY: the caller's.
+        put(row, unsafe { total::<ASK>(rows.from.add(row * rows.step), rows.length) });
+    }
+}
+
+/// Gives `put` the number and the greatest number of each row, or the least.
+///
+/// # Safety
+/// As `totals`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn extremes<const ASK: bool, const MAX: bool>(rows: Rows, mut put: impl FnMut(usize, f32)) {
+    for row in 0..rows.count {
+        // SAFETY: the caller's.
+        put(row, unsafe { extreme::<ASK, MAX>(rows.from.add(row * rows.step), rows.length) });
+    }
 }
 
 /// Adds rows, `step` elements apart, to the sums of their columns.
@@ -279,11 +325,17 @@ pub unsafe fn normalized(
 /// # Safety
 /// As `normalized`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub unsafe fn affine(x: *const f32, out: *mut f32, (length, next): (usize, usize), [mean, factor, bias]: [f32; 3]) {
+pub unsafe fn affine<const ASK: bool>(
+    x: *const f32,
+    out: *mut f32,
+    (length, next): (usize, usize),
+    [mean, factor, bias]: [f32; 3],
+) {
     let (mean, factor, bias) = (_mm512_set1_ps(mean), _mm512_set1_ps(factor), _mm512_set1_ps(bias));
     // SAFETY: the caller's.
     unsafe {
-        let value = |at, mask| _mm512_fmadd_ps(_mm512_sub_ps(last_load(x, at, mask, next), mean), factor, bias);
+        let value =
+            |at, mask| _mm512_fmadd_ps(_mm512_sub_ps(stream_load::<ASK>(x, at, mask, next), mean), factor, bias);
         written(out, length, value);
     }
 }

@@ -1,8 +1,8 @@
 //! Maxima over windows of up to three dimensions with their places, as torch breaks ties and treats NaN
 //! (benchmarks/cases.py: max_pool2d).
 
-use rayon::prelude::*;
-
+use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::scratch::Shared;
 use super::simd::Simd;
 use super::widest::{self, Work};
 
@@ -53,21 +53,22 @@ pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], win
         return;
     }
     let rowwise = from <= i32::MAX as usize && windows[2].regular.is_some() && windows[2].ranges.len() >= 8;
-    let plane = |((input, values), places): ((&[T], &mut [T]), &mut [i64])| {
+    let (values, places) = (Shared::of(values), Shared::of(places));
+    let plane = |index: usize| {
+        let input = &input[index * from..][..from];
+        // SAFETY: each plane has results of its own.
+        let (values, places) = unsafe { (values.slice(index * to, to), places.slice(index * to, to)) };
         if rowwise {
             widest::run(ByRows { input, values, places, windows });
         } else {
             one(input, values, places, windows);
         }
     };
-    if input.len() < super::iterate::PARALLEL_ABOVE / 4 {
-        input.chunks_exact(from).zip(values.chunks_exact_mut(to)).zip(places.chunks_exact_mut(to)).for_each(plane);
+    let planes = input.len() / from;
+    if input.len() < PARALLEL_ABOVE / 4 {
+        (0..planes).for_each(plane);
     } else {
-        input
-            .par_chunks_exact(from)
-            .zip(values.par_chunks_exact_mut(to))
-            .zip(places.par_chunks_exact_mut(to))
-            .for_each(plane);
+        spread_over(planes, (PARALLEL_ABOVE / 32 / (from + to)).max(1), &plane);
     }
 }
 
@@ -180,7 +181,16 @@ fn larger<T: Ordered>(best: &mut [T], best_at: &mut [i32], candidates: &[T], sta
 
 /// Rows that one thread takes at least.
 fn least(from: usize, to: usize) -> usize {
-    (super::iterate::PARALLEL_ABOVE / 4 / (from + to)).max(1)
+    (PARALLEL_ABOVE / 4 / (from + to)).max(1)
+}
+
+/// Runs `row` for each number, on several threads where that much work is worth it.
+fn each_row(count: usize, work: usize, least: usize, row: &(dyn Fn(usize) + Sync)) {
+    if work < PARALLEL_ABOVE {
+        (0..count).for_each(row);
+    } else {
+        spread_over(count, least, row);
+    }
 }
 
 /// `output[r, i] = input[r, places[r, i]]` for rows of `from` inputs and `to` outputs.
@@ -188,19 +198,18 @@ pub fn take<T: Copy + Send + Sync>(input: &[T], output: &mut [T], places: &[i64]
     if from == 0 || to == 0 {
         return;
     }
-    let row = |((input, output), places): ((&[T], &mut [T]), &[i64])| {
+    let work = input.len() + output.len();
+    let output = Shared::of(output);
+    each_row(input.len() / from, work, least(from, to), &|row| {
+        let (input, places) = (&input[row * from..][..from], &places[row * to..][..to]);
+        // SAFETY: each row has results of its own.
+        let output = unsafe { output.slice(row * to, to) };
         for (slot, &place) in output.iter_mut().zip(places) {
             if let Some(&value) = input.get(place as usize) {
                 *slot = value;
             }
         }
-    };
-    if input.len() + output.len() < super::iterate::PARALLEL_ABOVE {
-        input.chunks_exact(from).zip(output.chunks_exact_mut(to)).zip(places.chunks_exact(to)).for_each(row);
-    } else {
-        let rows = input.par_chunks_exact(from).zip(output.par_chunks_exact_mut(to)).zip(places.par_chunks_exact(to));
-        rows.with_min_len(least(from, to)).for_each(row);
-    }
+    });
 }
 
 /// `output[r, places[r, i]] += input[r, i]`.
@@ -214,17 +223,16 @@ pub fn put<T: Copy + Send + Sync + std::ops::AddAssign>(
     if from == 0 || to == 0 {
         return;
     }
-    let row = |((input, output), places): ((&[T], &mut [T]), &[i64])| {
+    let work = input.len() + output.len();
+    let output = Shared::of(output);
+    each_row(input.len() / from, work, least(from, to), &|row| {
+        let (input, places) = (&input[row * from..][..from], &places[row * from..][..from]);
+        // SAFETY: each row has results of its own.
+        let output = unsafe { output.slice(row * to, to) };
         for (&value, &place) in input.iter().zip(places) {
             if let Some(slot) = output.get_mut(place as usize) {
                 *slot += value;
             }
         }
-    };
-    if input.len() + output.len() < super::iterate::PARALLEL_ABOVE {
-        input.chunks_exact(from).zip(output.chunks_exact_mut(to)).zip(places.chunks_exact(from)).for_each(row);
-    } else {
-        let rows = input.par_chunks_exact(from).zip(output.par_chunks_exact_mut(to)).zip(places.par_chunks_exact(from));
-        rows.with_min_len(least(from, to)).for_each(row);
-    }
+    });
 }

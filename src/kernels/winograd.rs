@@ -8,14 +8,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::caches::near;
 use super::conv::Problem;
 use super::conv_tile::{self, Start, Walk};
-use super::convolve::{Shared, TASK, split, with_scratch};
+use super::convolve::{TASK, split};
 use super::depthwise::Reach;
 use super::iterate::spread_over;
+use super::processor::near;
+use super::scratch::{Room, Shared, with_scratch};
 use super::simd::Simd;
 use super::widest::{self, Work};
+use crate::guard;
 use crate::tensor::kept::{Found, Keeper, Values};
 
 /// Channels and filters below which turning costs more than it saves.
@@ -386,7 +388,7 @@ fn suits(p: &Problem, batch: usize, tiles: usize, windows: usize) -> bool {
 
 /// Rows of tiles for each task, with few lanes left empty and few threads idle; results do not depend on them.
 fn shared_out(lines: usize, across: usize, most: usize) -> usize {
-    let threads = rayon::current_num_threads();
+    let threads = guard::threads();
     let lanes = |each: usize| (each * across).next_multiple_of(16);
     let time = |&each: &usize| lines.div_ceil(each).div_ceil(threads) * (lanes(each) + 8);
     (1..=lines).take_while(|&each| each == 1 || lanes(each) <= most).min_by_key(time).unwrap_or(1)
@@ -406,13 +408,14 @@ impl Weight<'_> {
     /// All windows turned, 16 matrices.
     fn turn(self, rows: usize, sources: usize) -> Vec<f32> {
         let matrix = rows * sources;
-        let mut windows = vec![0.0; 16 * matrix];
-        let to = Shared::of(&mut windows);
+        let mut windows = Room::new(16 * matrix);
+        let to = windows.shared();
         spread_over(rows, (TASK / (64 * sources)).max(1), &|index| {
             let (from, step, turned) = (&self.from[index * self.row..], self.step, self.turned);
             widest::run(Windows { from, step, turned, sources, to: to.at(index * sources), matrix });
         });
-        windows
+        // SAFETY: each row has written its places of all matrices.
+        unsafe { windows.filled() }
     }
 
     /// The same in the order of kept ones.

@@ -137,18 +137,16 @@ fn on_cpu(
     let (a, b, to) = (ready(a)?, ready(b)?, Elements::of(&out)?);
     let bias = beside.bias.as_ref().map(Elements::contiguous).transpose()?;
     let work = out.numel().saturating_mul(16);
-    guard::heavy(op, work, move || {
-        // SAFETY: all are contiguous and of the type matched on, and `out` is new.
-        unsafe {
-            if wide == DType::F32 {
-                let bias = bias.as_ref().map(|bias| bias.slice::<f32>());
-                let keeper = beside.keeper.as_ref();
-                in_tiles(kernel, &problem, [a.slice(), b.slice()], bias, keeper, to.slice_mut());
-            } else {
-                compute::<f64>(kernel, &problem, a.slice(), b.slice(), to.slice_mut());
-            }
+    // SAFETY: all are contiguous and of the type matched on, and `out` is new.
+    unsafe {
+        let bias = bias.as_ref().map(|bias| bias.slice::<f32>());
+        let (keeper, sides) = (beside.keeper.as_ref(), || [a.slice(), b.slice()]);
+        if wide != DType::F32 {
+            guard::heavy(op, work, || compute::<f64>(kernel, &problem, a.slice(), b.slice(), to.slice_mut()))?;
+        } else if !guard::spread(op, work, || in_tiles(kernel, &problem, sides(), bias, keeper, to.slice_mut()))? {
+            guard::heavy(op, work, || in_general(kernel, &problem, sides(), bias, to.slice_mut()))?;
         }
-    })?;
+    }
     let out = if wide == dtype { out } else { out.converted(dtype)? };
     out.moved(device)
 }
@@ -158,7 +156,7 @@ fn is_ours(x: &Tensor) -> bool {
     x.device().is_cpu() || !x.dtype().is_float()
 }
 
-/// float32, whose kernels leave sizes beyond 32 bits to the general ones.
+/// float32; false, with nothing done, for sizes beyond 32 bits.
 fn in_tiles(
     kernel: Kernel,
     problem: &Problem,
@@ -166,8 +164,8 @@ fn in_tiles(
     bias: Option<&[f32]>,
     keeper: Option<&Keeper>,
     out: &mut [f32],
-) {
-    let done = match kernel {
+) -> bool {
+    match kernel {
         Kernel::Forward => {
             depthwise::forward(problem, a, b, bias, out)
                 || winograd::forward(problem, a, b, bias, keeper, out)
@@ -181,10 +179,11 @@ fn in_tiles(
         Kernel::Weight => {
             depthwise::weight_gradient(problem, a, b, out) || conv_weight::weight_gradient(problem, a, b, out)
         }
-    };
-    if done {
-        return;
     }
+}
+
+/// float32 of any size.
+fn in_general(kernel: Kernel, problem: &Problem, [a, b]: [&[f32]; 2], bias: Option<&[f32]>, out: &mut [f32]) {
     out.fill(0.0);
     compute(kernel, problem, a, b, out);
     if let Some(bias) = bias {

@@ -49,11 +49,11 @@ fn reading(input: &Tensor, grid: &Tensor, mode: u8, outside: u8, corners: bool) 
 macro_rules! by_type {
     ($dtype:expr, $work:expr, $type:ident => $call:expr) => {
         match $dtype {
-            DType::F32 => guard::heavy("grid_sample", $work, move || {
+            DType::F32 => guard::spread("grid_sample", $work, move || {
                 type $type = f32;
                 $call
             })?,
-            _ => guard::heavy("grid_sample", $work, move || {
+            _ => guard::spread("grid_sample", $work, move || {
                 type $type = f64;
                 $call
             })?,

@@ -13,10 +13,11 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::memory::Elements;
 use crate::kernels::norm::{
-    ChannelGrads, Channels, Out, RowGrads, Rows, channel_moments, channels_backward, channels_forward, groups_forward,
+    ChannelGrads, Channels, RowGrads, Rows, channel_moments, channels_backward, channels_forward, groups_forward,
     rows_backward, rows_forward,
 };
 use crate::kernels::real::Real;
+use crate::kernels::scratch::Shared;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 
@@ -147,13 +148,13 @@ where
 {
     let dtype = held.x.dtype;
     let (out, pointer) = Tensor::uninit_with_pointer(&held.x.geometry.shape, dtype)?;
-    let target = Out(pointer.cast::<T>());
+    let target = Shared(pointer.cast::<T>());
     let work = out.numel();
     if plan.has_rows() {
         let count = plan.sizes[0];
         let (mean, mean_at) = Tensor::uninit_with_pointer(&[count], dtype)?;
         let (variance, variance_at) = Tensor::uninit_with_pointer(&[count], dtype)?;
-        let places = (Out(mean_at.cast::<T>()), Out(variance_at.cast::<T>()));
+        let places = (Shared(mean_at.cast::<T>()), Shared(variance_at.cast::<T>()));
         // SAFETY: the results are fresh, and `plan` describes `x`.
         guard::spread("layer_norm", work, || unsafe {
             let (mean, variance) = places;
@@ -195,7 +196,7 @@ where
     let (mean, variance) = (Elements::contiguous(stats[0])?, Elements::contiguous(stats[1])?);
     let shape: &[usize] = if wanted { &held.x.geometry.shape } else { &[0] };
     let (out, pointer) = Tensor::uninit_with_pointer(shape, dtype)?;
-    let target = wanted.then_some(Out(pointer.cast::<T>()));
+    let target = wanted.then_some(Shared(pointer.cast::<T>()));
     let (dweight, dbias) = guard::spread("norm", held.x.geometry.numel(), || {
         // SAFETY: the result is fresh, `plan` describes `x`, and all tensors hold `T` in row-major order.
         unsafe {

@@ -207,7 +207,7 @@ fn max_on_cpu(op: &str, x: &Tensor, windows: Vec<Windows>, shape: &[usize]) -> R
         return error::shape(format!("{op}: at most three dimensions are pooled"));
     };
     let (from, to, at) = (Elements::contiguous(&as_type(x, wide)?)?, Elements::of(&values)?, Elements::of(&places)?);
-    guard::heavy(op, x.numel(), move || {
+    guard::spread(op, x.numel(), move || {
         // SAFETY: all are contiguous, of the dtype matched on, and the results are new.
         unsafe {
             match wide {
@@ -330,7 +330,7 @@ fn by_rows(
     let out = Tensor::zeroed(&[x.size(0), length], wide)?;
     let (input, output) = (Elements::contiguous(&as_type(x, wide)?)?, Elements::of(&out)?);
     let places = Elements::contiguous(places)?;
-    guard::heavy("gather", x.numel().max(out.numel()), move || kernel(wide, &input, &output, &places))?;
+    guard::spread("gather", x.numel().max(out.numel()), move || kernel(wide, &input, &output, &places))?;
     as_type(&out, x.dtype())
 }
 

@@ -42,7 +42,7 @@ fn resample_both(x: &Tensor, down: &Arc<Taps>, along: &Arc<Taps>) -> Result<Tens
     let (from, to) = (Elements::contiguous(x)?, Elements::of(&out)?);
     let (first, second, work) = (down.clone(), along.clone(), x.numel().max(out.numel()));
     // SAFETY: both are contiguous float32, and `out` is new.
-    guard::heavy("resample", work, move || unsafe {
+    guard::spread("resample", work, move || unsafe {
         kernel::apply_both(from.slice(), to.slice_mut(), &first, &second);
     })?;
     let out = if x.rank() == 4 { laid_out(out, &[x])? } else { out };
@@ -94,11 +94,11 @@ fn on_cpu(x: &Tensor, dim: usize, taps: &Arc<Taps>) -> Result<Tensor> {
     let (dtype, taps, work) = (x.dtype(), taps.clone(), x.numel().max(out.numel()));
     match dtype {
         // SAFETY: both are contiguous, of the dtype matched on, and `out` is new.
-        DType::F32 => guard::heavy("resample", work, move || unsafe {
+        DType::F32 => guard::spread("resample", work, move || unsafe {
             kernel::apply(from.slice(), to.slice_mut(), inner, &taps);
         })?,
         // SAFETY: as above.
-        DType::F64 => guard::heavy("resample", work, move || unsafe {
+        DType::F64 => guard::spread("resample", work, move || unsafe {
             taps::apply::<f64>(from.slice(), to.slice_mut(), inner, &taps);
         })?,
         _ => return error::dtype(format!("resample: not implemented for '{}'", dtype.scalar_type())),
@@ -178,7 +178,7 @@ fn resample_bytes(x: &Tensor, dim: usize, weights: Weights) -> Result<Tensor> {
     let (from, to) = (Elements::contiguous(x)?, Elements::of(&out)?);
     let work = x.numel().max(out.numel());
     // SAFETY: both are contiguous bytes, and `out` is new.
-    guard::heavy("resample", work, move || unsafe {
+    guard::spread("resample", work, move || unsafe {
         if rows {
             pixels::along(from.slice(), to.slice_mut(), &weights);
         } else {
