@@ -704,4 +704,33 @@ mod tests {
         assert_eq!(positions(&[0, 1, 0, 0, 0, 1]), [1, 5]);
         assert_eq!(coordinates(vec![1, 5], &[2, 3]), [0, 1, 1, 2]);
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn both_ways_to_gather_give_the_same() {
+        if !is_wide::<f32>() {
+            return;
+        }
+        type Eight = unsafe fn(*const i32, &[i64], usize, *mut i32) -> bool;
+        let from: Vec<i32> = (0..1000).map(|value| value * 7 - 3).collect();
+        let found = |eight: Eight, numbers: &[i64]| {
+            let mut to = vec![0; numbers.len()];
+            // SAFETY: both have room, and the processor has AVX-512.
+            let outside = unsafe { eight(from.as_ptr(), numbers, from.len(), to.as_mut_ptr()) };
+            (outside, to)
+        };
+        for length in [0, 1, 7, 8, 9, 100, 1003] {
+            let numbers: Vec<i64> = (0..length).map(|at| at * 389 % 1000).collect();
+            let expected: Vec<i32> = numbers.iter().map(|&number| from[number as usize]).collect();
+            assert_eq!(found(gather_wide, &numbers), (false, expected.clone()));
+            assert_eq!(found(load_wide, &numbers), (false, expected));
+            for (wrong, place) in [(-1, 0), (1000, length - 1), (i64::MIN, length / 2)] {
+                let mut numbers = numbers.clone();
+                if let Some(slot) = numbers.get_mut(place as usize) {
+                    *slot = wrong;
+                    assert!(found(gather_wide, &numbers).0 && found(load_wide, &numbers).0);
+                }
+            }
+        }
+    }
 }

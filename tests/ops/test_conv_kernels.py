@@ -36,6 +36,10 @@ SIZES = [
     ((48, 56, 1), 2, (28, 30), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((50, 49, 1), 3, (17, 19), (3, 3), (1, 1), (0, 2), (1, 1)),
     ((96, 100, 1), 3, (7, 7), (1, 1), (1, 1), (0, 0), (1, 1)),
+    ((3, 34, 1), 1, (65, 64), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((3, 10, 1), 2, (9, 224), (7, 7), (2, 2), (3, 3), (1, 1)),
+    ((8, 22, 2), 3, (7, 48), (5, 5), (1, 1), (2, 2), (1, 1)),
+    ((3, 9, 1), 2, (5, 6, 32), (3, 3, 3), (1, 2, 2), (1, 0, 1), (1, 1, 1)),
     ((96, 104, 1), 8, (2, 2), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((200, 190, 1), 5, (5, 5), (3, 3), (2, 2), (1, 1), (1, 1)),
     ((130, 70, 1), 2, (2, 2, 3), (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1)),
@@ -94,7 +98,7 @@ def test_narrow_vectors(width):
 
 
 @pytest.mark.parametrize(
-    "sizes", [SIZES[0], SIZES[2], SIZES[9], SIZES[12], SIZES[15], SIZES[20], SIZES[22], *SIZES[-4:]]
+    "sizes", [SIZES[0], SIZES[2], SIZES[9], SIZES[12], SIZES[15], SIZES[20], *SIZES[22:25], *SIZES[-4:]]
 )
 def test_any_number_of_threads(sizes):
     arrays, options = operands(sizes)
@@ -110,7 +114,9 @@ def test_any_number_of_threads(sizes):
         assert all(np.array_equal(first, other) for first, other in zip(results[0], others, strict=True))
 
 
-@pytest.mark.parametrize("sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], SIZES[20], SIZES[-3], SIZES[-1]])
+@pytest.mark.parametrize(
+    "sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], *SIZES[20:25], SIZES[-3], SIZES[-1]]
+)
 def test_special_numbers_stay_where_they_are(sizes):
     (x, w, _, g), options = operands(sizes)
     places = {(-1, 0, 3, 4): np.nan, (0, -1, 4, 4): np.inf}

@@ -113,6 +113,25 @@ def test_large_sums_with_a_row():
         assert torch.equal(run("add", x, row), x + row)
 
 
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+def test_short_rows(name):
+    """Rows that are computed many at a time: repeated, apart from each other, and written to while they are read."""
+    rng = np.random.default_rng(7)
+    for width in (64, 77, 1000):
+        x, y = (torch.from_numpy(rng.standard_normal((3, 50, width)).astype(np.float32)) for _ in "xy")
+        x[0, :3, 5] = torch.tensor([np.inf, -np.inf, np.nan])
+        pairs = [(x, y[0, 0]), (x, y[:, :1]), (x[:, ::2], y[:, 1::2]), (x[:, :, :-3], y[:, :, 3:]), (x, y[..., :1])]
+        for a, b in [*pairs, *((b, a) for a, b in pairs)]:
+            torch.testing.assert_close(run(name, a, b), getattr(torch, name)(a, b), rtol=0, atol=0, equal_nan=True)
+        own, theirs = from_torch(x.clone()), x.clone()
+        for z in (own, theirs):
+            half = width // 2
+            getattr(z[..., :half], name + "_")(z[..., half : 2 * half])
+            getattr(z, name + "_")(z[1, 2].clone())
+            getattr(z[1], name + "_")(z[0])
+        torch.testing.assert_close(to_torch(own), theirs, rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("name", ["hardswish", "silu", "tanh", "sigmoid"])
 def test_slopes_of_special_numbers(name):
     values = [-3.0, 3.0, np.nextafter(3, 4), -2.9999998, 1e-30, 0.0, -0.0, 2.5, 80.0, -80.0, 1e30, -1e30]
