@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
+use super::processor::asks_ahead;
 #[cfg(target_arch = "x86_64")]
-use super::processor::gathers;
+use super::processor::{gathers, near};
 #[cfg(target_arch = "x86_64")]
 use super::vector::is_wide;
 use super::vector::{Task, dispatch};
@@ -187,11 +188,16 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
         #[cfg(target_arch = "x86_64")]
         if size_of::<T>() == 4 && row.step == 0 && along.own == 1 && row.size >= 8 && is_wide::<f32>() {
             let eight = if gathers() { gather_wide } else { load_wide };
+            // Rows of which the elements come in any order, one behind the other.
+            let far = along.size <= ROW && numbers.len().saturating_mul(4 * size_of::<T>()) > near();
             let mut at = part.start;
             while at < part.end {
                 let count = (row.size - at % row.size).min(part.end - at);
                 let Some(named) = numbers.get(at..at + count) else { return };
                 let first = source.at::<i32>(start(outer, at / row.size));
+                if far && at + count < numbers.len() {
+                    ask_for(source.at::<T>(start(outer, (at + count) / row.size)).cast_const(), along.size);
+                }
                 // SAFETY: the processor has AVX-512; as below, and numbers are checked there.
                 outside |= unsafe { eight(first, named, along.size, out.at(at)) };
                 at += count;
@@ -232,6 +238,10 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
     });
     !failed.into_inner()
 }
+
+/// Elements of a row that is asked for while the one before it is read.
+#[cfg(target_arch = "x86_64")]
+const ROW: usize = 2048;
 
 /// The elements with these numbers, eight at a time; says whether a number is not below `size`: results mean nothing then.
 ///
@@ -460,8 +470,11 @@ pub unsafe fn put(target: Memory, places: Places<'_>, values: Memory, dtype: DTy
     Ok(())
 }
 
-/// Columns of rows that one task takes, at least.
+/// Columns of rows that one task takes, at least, and those that are read before they are written.
 const COLUMNS: usize = 32;
+const PIECE: usize = 16;
+/// Short rows that are asked for ahead of their turn.
+const NEXT: usize = 4;
 
 /// Some columns of all rows of one stretch.
 struct Sums<'a, T, F> {
@@ -470,21 +483,31 @@ struct Sums<'a, T, F> {
     values: *const T,
     block: usize,
     width: usize,
+    /// Whether to ask for values too, which lie one after the other.
+    asks: bool,
     meet: F,
 }
 
 impl<T: Copy, F: Fn(T, T) -> T> Task for Sums<'_, T, F> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
+        let (far, whole) = (if self.width <= COLUMNS { NEXT } else { 1 }, self.width / PIECE * PIECE);
         for (place, &number) in self.numbers.iter().enumerate() {
             // SAFETY: as `put`: rows of both sides lie inside their memories, and these columns are this task's.
             unsafe {
                 let (to, from) = (self.target.add(number as usize * self.block), self.values.add(place * self.block));
-                if let Some(&next) = self.numbers.get(place + 1) {
+                if let Some(&next) = self.numbers.get(place + far) {
                     ask_for(self.target.wrapping_add(next as usize * self.block), self.width);
-                    ask_for(from.wrapping_add(self.block), self.width);
+                    if self.asks {
+                        ask_for(from.wrapping_add(far * self.block), self.width);
+                    }
                 }
-                for k in 0..self.width {
+                for k in (0..whole).step_by(PIECE) {
+                    let to = to.add(k).cast::<[T; PIECE]>();
+                    let (old, new) = (to.read_unaligned(), from.add(k).cast::<[T; PIECE]>().read_unaligned());
+                    to.write_unaligned(std::array::from_fn(|index| (self.meet)(old[index], new[index])));
+                }
+                for k in whole..self.width {
                     to.add(k).write_unaligned((self.meet)(to.add(k).read_unaligned(), from.add(k).read_unaligned()));
                 }
             }
@@ -524,6 +547,7 @@ unsafe fn put_slabs<T: Copy>(target: Memory, slabs: Slabs<'_>, values: Memory, m
                 values: values.at::<T>(stretch * numbers.len() * block + first),
                 block,
                 width: width.min(block - first),
+                asks: asks_ahead(),
                 meet,
             });
         }
