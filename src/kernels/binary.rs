@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
-use super::curves::{Add, Mul, Pow, Sub};
+use super::curves::{Add, Atan2, FloorDivide, Fmod, Hypot, LogAddExp, Mul, Pow, Remainder, Sub};
 use super::number::{Integer, Number};
-use super::pointwise::{Strided, map2, map2_costly};
+use super::pointwise::{Strided, map_halves, map2, map2_costly};
+use super::vector::Lanes;
 use super::{complex, vector};
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -72,7 +73,36 @@ pub struct Places<'a> {
 /// Writes `op(a, b)` to `out`; all three hold elements of `dtype`.
 pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()> {
     let refuse = || complex::binary(op, name, dtype, at);
+    if dtype.is_half() && op != Binary::NextAfter {
+        let float = |to: &mut [f32], [a, b]: [&[f32]; 2]| {
+            let line = |pointer: *const f32| Strided { pointer: pointer.cast_mut().cast(), strides: &[1], offset: 0 };
+            let (out, shape) = (line(to.as_ptr()), [to.len()]);
+            let at = Places { shape: &shape, out, a: line(a.as_ptr()), b: line(b.as_ptr()) };
+            // What float32 has not, the halves have neither.
+            let _ = binary(op, name, DType::F32, at);
+        };
+        if map_halves::<2, 3>(dtype, at.shape, at.out, [at.a, at.b], &float) {
+            return Ok(());
+        }
+    }
+    if dtype == DType::F32 && vector::is_fused() {
+        match op {
+            Binary::Fmod => return lanes(at, &Fmod {}),
+            Binary::Remainder => return lanes(at, &Remainder {}),
+            Binary::FloorDiv => return lanes(at, &FloorDivide {}),
+            Binary::Atan2 => return lanes(at, &Atan2 {}),
+            Binary::Hypot => return lanes(at, &Hypot {}),
+            Binary::LogAddExp => return lanes(at, &LogAddExp {}),
+            _ => {}
+        }
+    }
     match op {
+        Binary::Pow if let Some(power) = small_power(dtype, at.b) => match (dtype, power) {
+            (DType::F32, 3) => map2::<f32, f32, f32>(at.shape, at.out, at.a, at.b, |x, _| x * x * x),
+            (DType::F32, _) => map2::<f32, f32, f32>(at.shape, at.out, at.a, at.b, |x, _| 1.0 / (x * x)),
+            (_, 3) => map2::<f64, f64, f64>(at.shape, at.out, at.a, at.b, |x, _| x * x * x),
+            _ => map2::<f64, f64, f64>(at.shape, at.out, at.a, at.b, |x, _| 1.0 / (x * x)),
+        },
         Binary::Add if dtype == DType::Bool => cheap::<u8>(at, Integer::or),
         Binary::Mul if dtype == DType::Bool => cheap::<u8>(at, Integer::and),
         Binary::Add if side_by_side(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Add {}),
@@ -113,6 +143,25 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
         _ => return float(op, dtype, at, refuse),
     }
     Ok(())
+}
+
+fn lanes(at: Places<'_>, f: &impl Lanes<2>) -> Result<()> {
+    vector::map2(at.shape, at.out, at.a, at.b, f);
+    Ok(())
+}
+
+/// An exponent for all numbers that torch, too, takes as products: 3 or -2.
+fn small_power(dtype: DType, b: Strided<'_>) -> Option<i32> {
+    if b.strides.iter().any(|&step| step != 0) {
+        return None;
+    }
+    // SAFETY: an operand has one element at least, of the dtype matched on.
+    let power = match dtype {
+        DType::F32 => f64::from(unsafe { b.at::<f32>(b.offset).read_unaligned() }),
+        DType::F64 => unsafe { b.at::<f64>(b.offset).read_unaligned() },
+        _ => return None,
+    };
+    [3, -2].into_iter().find(|&small| f64::from(small) == power)
 }
 
 /// Whether many floats lie side by side in a result and both operands, of which none is overwritten.

@@ -3,6 +3,7 @@
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
+use super::vector::{Task, dispatch_narrow};
 use crate::dtype::DType;
 
 /// Converts so many elements from the first address to the second.
@@ -30,22 +31,27 @@ trait Source: Copy {
 macro_rules! source {
     ($($type:ty: |$value:ident| $int:expr, $short:expr, $single:expr, $double:expr, $truth:expr;)+) => { $(
         impl Source for $type {
+            #[inline(always)]
             fn int(self) -> i64 {
                 let $value = self;
                 $int
             }
+            #[inline(always)]
             fn short(self) -> i32 {
                 let $value = self;
                 $short
             }
+            #[inline(always)]
             fn single(self) -> f32 {
                 let $value = self;
                 $single
             }
+            #[inline(always)]
             fn double(self) -> f64 {
                 let $value = self;
                 $double
             }
+            #[inline(always)]
             fn truth(self) -> bool {
                 let $value = self;
                 $truth
@@ -108,9 +114,23 @@ fn target<A: Source>(to: DType) -> Option<Direct> {
 /// # Safety
 /// `length` elements of `A` and of `B` lie at the addresses.
 unsafe fn each<A: Copy, B>(from: *const u8, to: *mut u8, length: usize, convert: impl Fn(A) -> B) {
-    for i in 0..length {
-        // SAFETY: the caller's; memory from outside may not be aligned.
-        unsafe { to.cast::<B>().add(i).write_unaligned(convert(from.cast::<A>().add(i).read_unaligned())) };
+    dispatch_narrow(Each { from: from.cast(), to: to.cast(), length, convert });
+}
+
+struct Each<A, B, F> {
+    from: *const A,
+    to: *mut B,
+    length: usize,
+    convert: F,
+}
+
+impl<A: Copy, B, F: Fn(A) -> B> Task for Each<A, B, F> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for i in 0..self.length {
+            // SAFETY: the caller of `each`'s; memory from outside may not be aligned.
+            unsafe { self.to.add(i).write_unaligned((self.convert)(self.from.add(i).read_unaligned())) };
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::math;
+use super::number::Number;
 use super::vector::Lanes;
 #[cfg(target_arch = "x86_64")]
 use super::wide;
@@ -184,6 +185,43 @@ impl Lanes<2> for Pow {
     fn far(&self, [x, y]: [f32; 2]) -> f32 {
         x.powf(y)
     }
+}
+
+/// Functions of two numbers, for those of them that `$usual` calls usual; the others are computed one by one.
+macro_rules! pairs {
+    ($($name:ident, $fma:ident, [$a:ident, $b:ident] => $value:expr, $usual:expr, $far:expr;)+) => {
+        $(pub struct $name {}
+
+        impl Lanes<2> for $name {
+            #[inline(always)]
+            fn at<const $fma: bool>(&self, [$a, $b]: [f32; 2]) -> f32 {
+                $value
+            }
+            #[inline(always)]
+            fn is_far(&self, [$a, $b]: [f32; 2]) -> bool {
+                !$usual
+            }
+            fn far(&self, [$a, $b]: [f32; 2]) -> f32 {
+                $far
+            }
+        })+
+    };
+}
+
+pairs! {
+    Fmod, F, [a, b] => math::fmod::<F>(a, b), math::divides(a, b), a % b;
+    Remainder, F, [a, b] => math::remainder::<F>(a, b), math::divides(a, b), Number::remainder(a, b);
+    FloorDivide, F, [a, b] => math::floor_div::<F>(a, b), math::divides(a, b), Number::floor_div(a, b);
+    Atan2, F, [y, x] => math::atan2::<F>(y, x), (y.abs() < f32::INFINITY) & (x.abs() < f32::INFINITY) & (x != 0.0),
+        y.atan2(x);
+    Hypot, F, [a, b] => (f64::from(a) * f64::from(a) + f64::from(b) * f64::from(b)).sqrt() as f32,
+        (a.abs() < f32::INFINITY) & (b.abs() < f32::INFINITY), a.hypot(b);
+    LogAddExp, F, [a, b] => {
+        let (high, low) = if a > b { (a, b) } else { (b, a) };
+        high + math::log1p::<F>(math::exp::<F>(low - high))
+    }, (a.abs() < f32::INFINITY) & (b.abs() < f32::INFINITY), {
+        if a == b { a } else { a.max(b) + if a.is_nan() || b.is_nan() { f32::NAN } else { 0.0 } }
+    };
 }
 
 /// Functions so cheap that memory bounds them: written out for AVX-512, large results go past the caches.

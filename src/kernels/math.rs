@@ -3,7 +3,7 @@
 //! `FMA` says whether the processor multiplies and adds in one instruction; without it `mul_add` would be a call. The
 //! polynomials are our own least-squares fits at Chebyshev nodes; errors stay within three units in the last place.
 
-use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_PI_2, LOG2_E, LOG10_E};
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_PI_2, LOG2_E, LOG10_E, PI};
 
 /// A sum with it rounds to an integer, which then stands in the lowest bits.
 pub const MAGIC: f32 = 12_582_912.0;
@@ -410,6 +410,56 @@ pub fn atan<const FMA: bool>(x: f32) -> f32 {
     let square = near * near;
     let value = fma::<FMA>(near * square, polynomial::<FMA, 9>(ATAN, square), near);
     (if far { FRAC_PI_2 - value } else { value }).copysign(x)
+}
+
+/// The angle of a point that is finite and not above or below the other axis.
+#[inline(always)]
+pub fn atan2<const FMA: bool>(y: f32, x: f32) -> f32 {
+    let (up, along) = (y.abs(), x.abs());
+    let (least, most) = if up > along { (along, up) } else { (up, along) };
+    let ratio = least / most;
+    let square = ratio * ratio;
+    let value = fma::<FMA>(ratio * square, polynomial::<FMA, 9>(ATAN, square), ratio);
+    let value = if up > along { FRAC_PI_2 - value } else { value };
+    (if x < 0.0 { PI - value } else { value }).copysign(y)
+}
+
+/// Whether the quotient is small enough for `fmod`, and the divisor finite and not zero.
+#[inline(always)]
+pub fn divides(a: f32, b: f32) -> bool {
+    ((a / b).abs() < 4_194_304.0) & (b.abs() < f32::INFINITY)
+}
+
+/// What is left of `a`, with its sign, where `divides`. The quotient may be one too many or too few; the product is
+/// subtracted without rounding, and so is what mends it.
+#[inline(always)]
+pub fn fmod<const FMA: bool>(a: f32, b: f32) -> f32 {
+    if !FMA {
+        return a % b;
+    }
+    let (size, step) = (a.abs(), b.abs());
+    let rest = fma::<FMA>(-(size / step).trunc(), step, size);
+    let rest = if rest < 0.0 { rest + step } else { rest };
+    let rest = if rest >= step { rest - step } else { rest };
+    rest.copysign(a)
+}
+
+/// `fmod` with the sign of the divisor.
+#[inline(always)]
+pub fn remainder<const FMA: bool>(a: f32, b: f32) -> f32 {
+    let rest = fmod::<FMA>(a, b);
+    if (rest != 0.0) & ((b < 0.0) != (rest < 0.0)) { rest + b } else { rest }
+}
+
+/// The quotient without its fraction, towards minus infinity, by what is left.
+#[inline(always)]
+pub fn floor_div<const FMA: bool>(a: f32, b: f32) -> f32 {
+    let rest = fmod::<FMA>(a, b);
+    let whole = (a - rest) / b;
+    let quotient = if (rest != 0.0) & ((b < 0.0) != (rest < 0.0)) { whole - 1.0 } else { whole };
+    let floor = quotient.floor();
+    let value = if quotient - floor > 0.5 { floor + 1.0 } else { floor };
+    if quotient == 0.0 { 0.0_f32.copysign(a / b) } else { value }
 }
 
 #[inline(always)]

@@ -1,6 +1,11 @@
 //! Element-by-element loops over strided, broadcast CPU memory (benchmarks/cases.py: large_add).
 
+use std::ops::Range;
+
+use super::cast::{Direct, direct};
 use super::iterate::{Block, PARALLEL_ABOVE, walk, walk_blocks};
+use super::vector::{Task, dispatch_narrow};
+use crate::dtype::DType;
 
 /// One operand: where its elements lie, counted in elements of its own type.
 #[derive(Clone, Copy)]
@@ -59,29 +64,107 @@ fn short_row<const N: usize>(shape: &[usize], views: [Strided<'_>; N]) -> Option
     }
 }
 
-/// `out = f(a)`. `out` may be `a` itself.
-pub fn map1<A: Copy, R: Copy>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: impl Fn(A) -> R + Sync) {
-    let same = size_of::<A>() == size_of::<R>();
-    each_row(shape, [out, a], &|[o, i], length, [so, si]| {
+/// A row of elements, and from one to the next.
+#[derive(Clone, Copy)]
+struct Line<T>(*mut T, usize);
+
+impl<T: Copy> Line<T> {
+    /// # Safety
+    /// The element lies there.
+    #[inline(always)]
+    unsafe fn read(self, k: usize) -> T {
+        // SAFETY: the caller's.
+        unsafe { self.0.add(k * self.1).read_unaligned() }
+    }
+
+    /// # Safety
+    /// As `read`.
+    #[inline(always)]
+    unsafe fn write(self, k: usize, value: T) {
+        // SAFETY: the caller's.
+        unsafe { self.0.add(k * self.1).write_unaligned(value) }
+    }
+
+    /// The same with neighbours side by side, which a loop over it then knows.
+    #[inline(always)]
+    fn dense(self) -> Self {
+        Self(self.0, 1)
+    }
+}
+
+struct Row1<'f, A, R, F> {
+    out: Line<R>,
+    a: Line<A>,
+    length: usize,
+    f: &'f F,
+}
+
+impl<A: Copy, R: Copy, F: Fn(A) -> R> Task for Row1<'_, A, R, F> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { out, a, length, f } = self;
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
         unsafe {
-            let (to, from) = (out.at::<R>(o), a.at::<A>(i));
-            // In place, one pointer for both: two that are equal would look like a hazard to the vectoriser.
-            if so == 1 && si == 1 && same && to.cast::<A>() == from {
-                for k in 0..length {
-                    to.add(k).write_unaligned(f(to.add(k).cast::<A>().read_unaligned()));
-                }
-            } else if so == 1 && si == 1 {
-                for k in 0..length {
-                    to.add(k).write_unaligned(f(from.add(k).read_unaligned()));
-                }
+            if (out.1, a.1) != (1, 1) {
+                (0..length).for_each(|k| out.write(k, f(a.read(k))));
+            } else if size_of::<A>() == size_of::<R>() && out.0.cast::<A>() == a.0 {
+                // In place, one pointer for both: two that are equal would look like a hazard to the vectoriser.
+                let (out, a) = (out.dense(), Line(out.0.cast::<A>(), 1));
+                (0..length).for_each(|k| out.write(k, f(a.read(k))));
             } else {
-                for k in 0..length {
-                    to.add(k * so).write_unaligned(f(from.add(k * si).read_unaligned()));
-                }
+                let (out, a) = (out.dense(), a.dense());
+                (0..length).for_each(|k| out.write(k, f(a.read(k))));
             }
         }
+    }
+}
+
+/// `out = f(a)`. `out` may be `a` itself.
+pub fn map1<A: Copy, R: Copy>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: impl Fn(A) -> R + Sync) {
+    each_row(shape, [out, a], &|[o, i], length, [so, si]| {
+        // SAFETY: as above.
+        let (out, a) = unsafe { (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si)) };
+        dispatch_narrow(Row1 { out, a, length, f: &f });
     });
+}
+
+struct Row2<'f, A, B, R, F> {
+    out: Line<R>,
+    a: Line<A>,
+    b: Line<B>,
+    length: usize,
+    f: &'f F,
+}
+
+impl<A: Copy, B: Copy, R: Copy, F: Fn(A, B) -> R> Task for Row2<'_, A, B, R, F> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { out, a, b, length, f } = self;
+        // SAFETY: as in `Row1`.
+        unsafe {
+            let own = size_of::<A>() == size_of::<R>() && out.0.cast::<A>() == a.0;
+            match (out.1, a.1, b.1) {
+                // In place, as in `Row1`.
+                (1, 1, 1) if own => {
+                    let (out, a, b) = (out.dense(), Line(out.0.cast::<A>(), 1), b.dense());
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k))));
+                }
+                (1, 1, 1) => {
+                    let (out, a, b) = (out.dense(), a.dense(), b.dense());
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k))));
+                }
+                (1, 1, 0) if own => {
+                    let (out, a, constant) = (out.dense(), Line(out.0.cast::<A>(), 1), b.read(0));
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), constant)));
+                }
+                (1, 1, 0) => {
+                    let (out, a, constant) = (out.dense(), a.dense(), b.read(0));
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), constant)));
+                }
+                _ => (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k)))),
+            }
+        }
+    }
 }
 
 /// `out = f(a, b)` with loops for the layouts that vectorise. `out` may be `a` or `b` itself.
@@ -92,44 +175,10 @@ pub fn map2<A: Copy, B: Copy, R: Copy>(
     b: Strided<'_>,
     f: impl Fn(A, B) -> R + Sync,
 ) {
-    let same = size_of::<A>() == size_of::<R>();
     each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
-        // SAFETY: as in `map1`.
-        unsafe {
-            let (to, left, right) = (out.at::<R>(o), a.at::<A>(i), b.at::<B>(j));
-            match (so, si, sj) {
-                // In place, as in `map1`.
-                (1, 1, 1) if same && to.cast::<A>() == left => {
-                    for k in 0..length {
-                        let own = to.add(k).cast::<A>().read_unaligned();
-                        to.add(k).write_unaligned(f(own, right.add(k).read_unaligned()));
-                    }
-                }
-                (1, 1, 1) => {
-                    for k in 0..length {
-                        to.add(k).write_unaligned(f(left.add(k).read_unaligned(), right.add(k).read_unaligned()));
-                    }
-                }
-                (1, 1, 0) if same && to.cast::<A>() == left => {
-                    let constant = right.read_unaligned();
-                    for k in 0..length {
-                        to.add(k).write_unaligned(f(to.add(k).cast::<A>().read_unaligned(), constant));
-                    }
-                }
-                (1, 1, 0) => {
-                    let constant = right.read_unaligned();
-                    for k in 0..length {
-                        to.add(k).write_unaligned(f(left.add(k).read_unaligned(), constant));
-                    }
-                }
-                _ => {
-                    for k in 0..length {
-                        let value = f(left.add(k * si).read_unaligned(), right.add(k * sj).read_unaligned());
-                        to.add(k * so).write_unaligned(value);
-                    }
-                }
-            }
-        }
+        // SAFETY: as in `Row1`.
+        let (out, a, b) = unsafe { (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si), Line(b.at::<B>(j), sj)) };
+        dispatch_narrow(Row2 { out, a, b, length, f: &f });
     });
 }
 
@@ -142,15 +191,37 @@ pub fn map2_costly<A: Copy, B: Copy, R: Copy>(
     f: impl Fn(A, B) -> R + Sync,
 ) {
     each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
-        // SAFETY: as in `map1`.
+        // SAFETY: as in `Row1`.
         unsafe {
-            let (to, left, right) = (out.at::<R>(o), a.at::<A>(i), b.at::<B>(j));
-            for k in 0..length {
-                let value = f(left.add(k * si).read_unaligned(), right.add(k * sj).read_unaligned());
-                to.add(k * so).write_unaligned(value);
-            }
+            let (out, a, b) = (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si), Line(b.at::<B>(j), sj));
+            (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k))));
         }
     });
+}
+
+struct Row3<'f, A, B, C, R, F> {
+    out: Line<R>,
+    a: Line<A>,
+    b: Line<B>,
+    c: Line<C>,
+    length: usize,
+    f: &'f F,
+}
+
+impl<A: Copy, B: Copy, C: Copy, R: Copy, F: Fn(A, B, C) -> R> Task for Row3<'_, A, B, C, R, F> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { out, a, b, c, length, f } = self;
+        // SAFETY: as in `Row1`.
+        unsafe {
+            if (out.1, a.1, b.1, c.1) == (1, 1, 1, 1) {
+                let (out, a, b, c) = (out.dense(), a.dense(), b.dense(), c.dense());
+                (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k))));
+            } else {
+                (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k))));
+            }
+        }
+    }
 }
 
 /// `out = f(a, b, c)`.
@@ -163,26 +234,67 @@ pub fn map3<A: Copy, B: Copy, C: Copy, R: Copy>(
     f: impl Fn(A, B, C) -> R + Sync,
 ) {
     each_row(shape, [out, a, b, c], &|[o, i, j, l], length, [so, si, sj, sl]| {
-        // SAFETY: as in `map1`.
+        // SAFETY: as in `Row1`.
         unsafe {
-            let (to, first, second, third) = (out.at::<R>(o), a.at::<A>(i), b.at::<B>(j), c.at::<C>(l));
-            if so == 1 && si == 1 && sj == 1 && sl == 1 {
-                for k in 0..length {
-                    to.add(k).write_unaligned(f(
-                        first.add(k).read_unaligned(),
-                        second.add(k).read_unaligned(),
-                        third.add(k).read_unaligned(),
-                    ));
+            let (out, a) = (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si));
+            let (b, c) = (Line(b.at::<B>(j), sj), Line(c.at::<C>(l), sl));
+            dispatch_narrow(Row3 { out, a, b, c, length, f: &f });
+        }
+    });
+}
+
+/// 16-bit floats that are computed with as float32 at a time.
+const HALVES: usize = 1024;
+
+/// Brings together a part of a row of 16-bit floats as float32.
+///
+/// # Safety
+/// The part lies there, and `widen` turns such floats.
+unsafe fn widened(row: Line<u16>, part: Range<usize>, widen: Direct, to: &mut [f32; HALVES]) {
+    let count = part.len();
+    // SAFETY: the caller's; a part is at most as long as the buffers.
+    unsafe {
+        if row.1 == 1 {
+            return widen(row.0.add(part.start).cast(), to.as_mut_ptr().cast(), count);
+        }
+        let mut near = [0_u16; HALVES];
+        for (slot, k) in near.iter_mut().zip(part) {
+            *slot = row.read(k);
+        }
+        widen(near.as_ptr().cast(), to.as_mut_ptr().cast(), count);
+    }
+}
+
+/// `out = f(inputs)` of 16-bit floats, where `f` computes rows of float32 from such: each result is rounded once.
+pub fn map_halves<const N: usize, const M: usize>(
+    dtype: DType,
+    shape: &[usize],
+    out: Strided<'_>,
+    inputs: [Strided<'_>; N],
+    f: &(dyn Fn(&mut [f32], [&[f32]; N]) + Sync),
+) -> bool {
+    let (Some(widen), Some(narrow)) = (direct(dtype, DType::F32), direct(DType::F32, dtype)) else { return false };
+    let views: [Strided<'_>; M] = std::array::from_fn(|view| if view == 0 { out } else { inputs[view - 1] });
+    each_row(shape, views, &|at, length, steps| {
+        let (mut result, mut parts) = ([0.0; HALVES], [[0.0; HALVES]; N]);
+        // SAFETY: as in `Row1`; buffers are as long as a part.
+        unsafe {
+            let line = |view: usize| Line(views[view].at::<u16>(at[view]), steps[view]);
+            for start in (0..length).step_by(HALVES) {
+                let part = start..(start + HALVES).min(length);
+                for (index, buffer) in parts.iter_mut().enumerate() {
+                    widened(line(index + 1), part.clone(), widen, buffer);
                 }
-            } else {
-                for k in 0..length {
-                    to.add(k * so).write_unaligned(f(
-                        first.add(k * si).read_unaligned(),
-                        second.add(k * sj).read_unaligned(),
-                        third.add(k * sl).read_unaligned(),
-                    ));
+                f(&mut result[..part.len()], parts.each_ref().map(|buffer| &buffer[..part.len()]));
+                if steps[0] == 1 {
+                    narrow(result.as_ptr().cast(), line(0).0.add(start).cast(), part.len());
+                    continue;
                 }
+                let mut near = [0_u16; HALVES];
+                narrow(result.as_ptr().cast(), near.as_mut_ptr().cast(), part.len());
+                part.zip(near).for_each(|(k, value)| line(0).write(k, value));
             }
         }
     });
+    true
 }

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use super::curves::{Atan, Cos, Erf, Exp, Expm1, Log, Log1p, Log2, Log10, Relu, Rsqrt, Sigmoid, Sin, Tan, Tanh};
 use super::number::Number;
-use super::pointwise::{Strided, map1};
+use super::pointwise::{Strided, map_halves, map1};
 use super::{complex, special, vector};
 use crate::dtype::DType;
 use crate::error::Result;
@@ -62,6 +62,17 @@ pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<
             with_number!(dtype, T => map1::<T, T>(shape, out, a, $f), else return refuse())
         };
     }
+    if dtype.is_half() && !matches!(op, Unary::Neg | Unary::Abs) {
+        let float = |to: &mut [f32], [from]: [&[f32]; 1]| {
+            let line = |pointer: *const f32| Strided { pointer: pointer.cast_mut().cast(), strides: &[1], offset: 0 };
+            let shape = [to.len()];
+            // float32 has all of these functions.
+            let _ = unary(op, name, DType::F32, &shape, line(to.as_ptr()), line(from.as_ptr()));
+        };
+        if map_halves::<1, 2>(dtype, shape, out, [a], &float) {
+            return Ok(());
+        }
+    }
     match op {
         Unary::Neg => numbers!(Number::neg),
         Unary::Abs => numbers!(Number::abs),
@@ -75,7 +86,7 @@ pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<
             let (single, double) = functions(op);
             match dtype {
                 DType::F32 => float32(op, shape, out, a, single),
-                DType::F64 => map1::<f64, f64>(shape, out, a, double),
+                DType::F64 => float64(op, shape, out, a, double),
                 DType::F16 => map1::<f16, f16>(shape, out, a, |x| f16::from_f32(single(x.to_f32()))),
                 DType::BF16 => map1::<bf16, bf16>(shape, out, a, |x| bf16::from_f32(single(x.to_f32()))),
                 _ => return refuse(),
@@ -89,6 +100,11 @@ pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<
 fn float32(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, single: fn(f32) -> f32) {
     match op {
         Unary::Sqrt => map1::<f32, f32>(shape, out, a, f32::sqrt),
+        Unary::Ceil => map1::<f32, f32>(shape, out, a, f32::ceil),
+        Unary::Floor => map1::<f32, f32>(shape, out, a, f32::floor),
+        Unary::Round => map1::<f32, f32>(shape, out, a, f32::round_ties_even),
+        Unary::Trunc => map1::<f32, f32>(shape, out, a, f32::trunc),
+        Unary::Frac => map1::<f32, f32>(shape, out, a, |x| x - x.trunc()),
         Unary::Rsqrt => vector::map1(shape, out, a, &Rsqrt),
         Unary::Reciprocal => map1::<f32, f32>(shape, out, a, |x| 1.0 / x),
         Unary::Exp => vector::map1(shape, out, a, &Exp),
@@ -105,6 +121,21 @@ fn float32(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, single:
         Unary::Erf => vector::map1(shape, out, a, &Erf),
         Unary::Sigmoid => vector::map1(shape, out, a, &Sigmoid),
         _ => map1::<f32, f32>(shape, out, a, single),
+    }
+}
+
+/// As `float32`.
+fn float64(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, double: fn(f64) -> f64) {
+    match op {
+        Unary::Sqrt => map1::<f64, f64>(shape, out, a, f64::sqrt),
+        Unary::Rsqrt => map1::<f64, f64>(shape, out, a, |x| 1.0 / x.sqrt()),
+        Unary::Reciprocal => map1::<f64, f64>(shape, out, a, |x| 1.0 / x),
+        Unary::Ceil => map1::<f64, f64>(shape, out, a, f64::ceil),
+        Unary::Floor => map1::<f64, f64>(shape, out, a, f64::floor),
+        Unary::Round => map1::<f64, f64>(shape, out, a, f64::round_ties_even),
+        Unary::Trunc => map1::<f64, f64>(shape, out, a, f64::trunc),
+        Unary::Frac => map1::<f64, f64>(shape, out, a, |x| x - x.trunc()),
+        _ => map1::<f64, f64>(shape, out, a, double),
     }
 }
 

@@ -106,6 +106,23 @@ pub fn dispatch(task: impl Task) {
     task.run::<{ cfg!(target_arch = "aarch64") }>();
 }
 
+/// As `dispatch`, with AVX2 at most: for the loops of many types, of which each version takes its time to compile.
+pub fn dispatch_narrow(task: impl Task) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: a width stands for instructions that the processor has.
+        unsafe {
+            if width() >= 256 {
+                task_256(task);
+            } else {
+                task.run::<false>();
+            }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    task.run::<{ cfg!(target_arch = "aarch64") }>();
+}
+
 /// `Lanes::whole` of a function.
 struct Whole<'a, L>(&'a L);
 

@@ -34,6 +34,9 @@ fn result_dtype(which: Fold, dtype: DType) -> DType {
     }
 }
 
+/// Elements of 16-bit floats from which on they are folded as float32.
+const WIDENED: usize = 1 << 10;
+
 /// One value per slice along `dims`, outside the graph.
 pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
     let (shape, from) = (x.shape(), x.dtype());
@@ -44,6 +47,10 @@ pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) ->
     }
     if !x.device().is_cpu() {
         return on_device(op, which, x, dims, &target, dtype);
+    }
+    if from.is_half() && matches!(which, Fold::Sum | Fold::Mean | Fold::Max | Fold::Min) && x.numel() > WIDENED {
+        // Each of its numbers would be widened by itself.
+        return fold(op, which, &x.converted(DType::F32)?, dims, keepdim)?.converted(from);
     }
     let out = Tensor::zeroed(&target, dtype)?;
     let (input, output, geometry) = (Memory::of(x)?, Memory::of(&out)?, x.geometry());
