@@ -292,13 +292,13 @@ pub fn compare(op: Compare, name: &str, dtype: DType, at: Places<'_>) -> Result<
             map2::<$T, $T, u8>(at.shape, at.out, at.a, at.b, $f)
         };
     }
-    if matches!(op, Compare::Eq | Compare::Ne) {
-        let same = u8::from(op == Compare::Eq);
-        with_bits!(dtype, T => run!(T, |a, b| u8::from(a == b) ^ same ^ 1), else {
-            return complex::compare(op, name, dtype, at);
-        });
-        return Ok(());
-    }
+    with_bits!(dtype, T => match op {
+        Compare::Eq => return Ok(run!(T, |a, b| u8::from(a == b))),
+        Compare::Ne => return Ok(run!(T, |a, b| u8::from(a != b))),
+        _ => {}
+    }, else {
+        return complex::compare(op, name, dtype, at);
+    });
     with_number!(dtype, T => match op {
         Compare::Eq | Compare::Ne => {}
         Compare::Lt => run!(T, |a, b| u8::from(a < b)),

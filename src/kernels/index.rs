@@ -14,6 +14,7 @@ use super::memory::Memory;
 use super::processor::asks_ahead;
 #[cfg(target_arch = "x86_64")]
 use super::processor::{gathers, near};
+use super::scratch::Shared;
 #[cfg(target_arch = "x86_64")]
 use super::vector::is_wide;
 use super::vector::{Task, dispatch};
@@ -683,19 +684,33 @@ pub fn coordinates(positions: Vec<i64>, shape: &[usize]) -> Vec<i64> {
     if shape.len() == 1 {
         return positions;
     }
-    let mut out = Vec::with_capacity(positions.len() * shape.len());
-    let narrow = positions.last().is_none_or(|&last| u32::try_from(last).is_ok());
-    for (&size, &stride) in shape.iter().zip(&contiguous_strides(shape)) {
-        if narrow {
-            // Division of half as many bits takes half the time or less.
-            let (size, stride) = (size as u32, stride as u32);
-            out.extend(positions.iter().map(|&position| i64::from(position as u32 / stride % size)));
-        } else {
-            let (size, stride) = (size as u64, stride as u64);
-            out.extend(positions.iter().map(|&position| (position as u64 / stride % size) as i64));
+    let (count, strides) = (positions.len(), contiguous_strides(shape));
+    let Some((&width, outer)) = shape.split_last() else { return positions };
+    let mut out = Box::<[i64]>::new_uninit_slice(count * shape.len());
+    let to = Shared(out.as_mut_ptr().cast::<i64>());
+    in_parts(count, 1, &|part| {
+        // The numbers are in order: most lie in the row of the one before, and need no division.
+        let (mut row, mut own) = (0..0, SmallVec::<[i64; 6]>::from_elem(0, outer.len()));
+        for place in part {
+            let position = positions[place] as usize;
+            if !row.contains(&position) {
+                let first = position / width * width;
+                row = first..first + width;
+                for ((slot, &size), &stride) in own.iter_mut().zip(outer).zip(&strides) {
+                    *slot = (position / stride % size) as i64;
+                }
+            }
+            // SAFETY: there is room for each dimension of each place, and parts have places of their own.
+            unsafe {
+                for (dim, &coordinate) in own.iter().enumerate() {
+                    to.at(dim * count + place).write(coordinate);
+                }
+                to.at(outer.len() * count + place).write((position - row.start) as i64);
+            }
         }
-    }
-    out
+    });
+    // SAFETY: every coordinate has been written.
+    unsafe { out.assume_init() }.into_vec()
 }
 
 #[cfg(test)]

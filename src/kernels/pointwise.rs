@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::cast::{Direct, direct};
-use super::iterate::{Block, PARALLEL_ABOVE, walk, walk_blocks};
+use super::iterate::{Block, PARALLEL_ABOVE, spread_over, walk, walk_blocks};
+use super::scratch::Shared;
 use super::vector::{Task, dispatch_narrow};
 use crate::dtype::DType;
 
@@ -241,6 +242,40 @@ pub fn map3<A: Copy, B: Copy, C: Copy, R: Copy>(
             dispatch_narrow(Row3 { out, a, b, c, length, f: &f });
         }
     });
+}
+
+struct Fill<'f, T, F> {
+    to: *mut T,
+    places: Range<usize>,
+    f: &'f F,
+}
+
+impl<T, F: Fn(usize) -> T> Task for Fill<'_, T, F> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for place in self.places {
+            // SAFETY: there is room for all places.
+            unsafe { self.to.add(place).write((self.f)(place)) };
+        }
+    }
+}
+
+/// What `f` says of each number below `length`.
+pub fn filled<T: Copy + Send>(length: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut room = Box::<[T]>::new_uninit_slice(length);
+    let (to, part) = (Shared(room.as_mut_ptr().cast::<T>()), PARALLEL_ABOVE / 4);
+    let fill = |index: usize| {
+        let places = index * part..((index + 1) * part).min(length);
+        dispatch_narrow(Fill { to: to.at(0), places, f: &f });
+    };
+    let parts = length.div_ceil(part);
+    if length < PARALLEL_ABOVE {
+        (0..parts).for_each(fill);
+    } else {
+        spread_over(parts, 1, &fill);
+    }
+    // SAFETY: every place has been written.
+    unsafe { room.assume_init() }.into_vec()
 }
 
 /// 16-bit floats that are computed with as float32 at a time.

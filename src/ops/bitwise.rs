@@ -41,7 +41,7 @@ whole_ops! {
 /// All bits (a boolean: the truth value) turned over.
 pub fn bitwise_not(x: &Tensor) -> Result<Tensor> {
     match x.kind() {
-        Kind::Bool => compare::eq(x, Arg::from(super::operand::Scalar::Bool(false))),
+        Kind::Bool => bitwise_xor(Arg::Tensor(x), Arg::from(super::operand::Scalar::Bool(true))),
         Kind::Int => bitwise_xor(Arg::Tensor(x), Arg::from(-1)),
         _ => error::type_("~ (operator.invert) is only implemented on integer and Boolean-type tensors"),
     }

@@ -5,6 +5,7 @@ use super::pointwise::{Arg, Call, beside_number, common_type, evaluate};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernels::binary::{self as kernel, Compare, Places};
+use crate::kernels::reducers::Fold;
 use crate::tensor::Tensor;
 
 fn compare(op: Compare, name: &'static str, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
@@ -37,12 +38,19 @@ comparisons! {
     ge => Ge;
 }
 
+/// Answers that are worth a fold of their own.
+const MANY: usize = 1 << 12;
+
 /// Whether two tensors have the same shape and the same elements.
 pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
     crate::check::same_device("equal", &[a, b])?;
     if a.shape() != b.shape() {
         return Ok(false);
     }
-    let same = eq(a, b)?.to_bytes()?;
-    Ok(same.iter().all(|&byte| byte != 0))
+    let mut same = eq(a, b)?;
+    if same.numel() > MANY && same.device().is_cpu() {
+        let dims: Vec<usize> = (0..same.rank()).collect();
+        same = super::fold::fold("equal", Fold::All, &same, &dims, false)?;
+    }
+    Ok(same.to_bytes()?.iter().all(|&byte| byte != 0))
 }

@@ -11,6 +11,7 @@ use crate::device::DeviceArg;
 use crate::dtype::{DType, DTypeArg, default_dtype};
 use crate::error::{self, Result};
 use crate::guard;
+use crate::kernels::pointwise::filled;
 use crate::tensor::Tensor;
 use crate::tensor::geometry::checked_numel;
 
@@ -26,7 +27,7 @@ pub fn from_vec<T: NoUninit + Send + Sync>(values: Vec<T>, shape: &[usize], dtyp
 fn integers(length: usize, dtype: DType, value: impl Fn(usize) -> i64 + Sync + Send) -> Result<Tensor> {
     macro_rules! build {
         ($type:ty) => {
-            guard::heavy("arange", length, || (0..length).map(|index| value(index) as $type).collect::<Vec<$type>>())
+            guard::spread("arange", length, || filled(length, |index| value(index) as $type))
                 .and_then(|values| from_vec(values, &[length], dtype))
         };
     }
@@ -46,12 +47,11 @@ fn integers(length: usize, dtype: DType, value: impl Fn(usize) -> i64 + Sync + S
 fn floats(length: usize, dtype: DType, value: impl Fn(usize) -> f64 + Sync + Send) -> Result<Tensor> {
     macro_rules! build {
         (|$value:ident| $narrow:expr) => {
-            guard::heavy("arange", length, || {
-                let each = |index| {
+            guard::spread("arange", length, || {
+                filled(length, |index| {
                     let $value = value(index);
                     $narrow
-                };
-                (0..length).map(each).collect::<Vec<_>>()
+                })
             })
             .and_then(|values| from_vec(values, &[length], dtype))
         };
