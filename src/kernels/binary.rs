@@ -97,17 +97,15 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
         }
     }
     match op {
-        Binary::Pow if let Some(power) = small_power(dtype, at.b) => match (dtype, power) {
-            (DType::F32, 3) => map2::<f32, f32, f32>(at.shape, at.out, at.a, at.b, |x, _| x * x * x),
-            (DType::F32, _) => map2::<f32, f32, f32>(at.shape, at.out, at.a, at.b, |x, _| 1.0 / (x * x)),
-            (_, 3) => map2::<f64, f64, f64>(at.shape, at.out, at.a, at.b, |x, _| x * x * x),
-            _ => map2::<f64, f64, f64>(at.shape, at.out, at.a, at.b, |x, _| 1.0 / (x * x)),
+        Binary::Pow if is_cube(dtype, at.b) => match dtype {
+            DType::F32 => map2::<f32, f32, f32>(at.shape, at.out, at.a, at.b, |x, _| x * x * x),
+            _ => map2::<f64, f64, f64>(at.shape, at.out, at.a, at.b, |x, _| x * x * x),
         },
         Binary::Add if dtype == DType::Bool => cheap::<u8>(at, Integer::or),
         Binary::Mul if dtype == DType::Bool => cheap::<u8>(at, Integer::and),
-        Binary::Add if side_by_side(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Add {}),
-        Binary::Sub if side_by_side(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Sub {}),
-        Binary::Mul if side_by_side(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Mul {}),
+        Binary::Add if in_vectors(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Add {}),
+        Binary::Sub if in_vectors(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Sub {}),
+        Binary::Mul if in_vectors(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Mul {}),
         Binary::Add => with_bits!(dtype, T => cheap::<T>(at, Number::add), else return refuse()),
         Binary::Sub => with_bits!(dtype, T => cheap::<T>(at, Number::sub), else return refuse()),
         Binary::Mul => with_bits!(dtype, T => cheap::<T>(at, Number::mul), else return refuse()),
@@ -150,25 +148,27 @@ fn lanes(at: Places<'_>, f: &impl Lanes<2>) -> Result<()> {
     Ok(())
 }
 
-/// An exponent for all numbers that torch, too, takes as products: 3 or -2.
-fn small_power(dtype: DType, b: Strided<'_>) -> Option<i32> {
-    if b.strides.iter().any(|&step| step != 0) {
-        return None;
-    }
+/// Whether all numbers are raised to the third power, which torch, too, takes as products.
+fn is_cube(dtype: DType, b: Strided<'_>) -> bool {
+    let same = b.strides.iter().all(|&step| step == 0);
     // SAFETY: an operand has one element at least, of the dtype matched on.
-    let power = match dtype {
-        DType::F32 => f64::from(unsafe { b.at::<f32>(b.offset).read_unaligned() }),
-        DType::F64 => unsafe { b.at::<f64>(b.offset).read_unaligned() },
-        _ => return None,
-    };
-    [3, -2].into_iter().find(|&small| f64::from(small) == power)
+    unsafe {
+        match dtype {
+            DType::F32 if same => b.at::<f32>(b.offset).read_unaligned() == 3.0,
+            DType::F64 if same => b.at::<f64>(b.offset).read_unaligned() == 3.0,
+            _ => false,
+        }
+    }
 }
 
-/// Whether many floats lie side by side in a result and both operands, of which none is overwritten.
-fn side_by_side(dtype: DType, at: Places<'_>) -> bool {
-    let adjacent = |view: &Strided<'_>| view.strides.last() == Some(&1);
+/// Whether many floats lie side by side in a result that is not an operand, and in both operands along some dimension.
+fn in_vectors(dtype: DType, at: Places<'_>) -> bool {
+    let last = |view: &Strided<'_>| view.strides.last().copied().unwrap_or(0);
+    let along = |view: &Strided<'_>| last(view) == 1 || last(view) > 1 && view.strides.contains(&1);
     dtype == DType::F32
-        && [at.out, at.a, at.b].iter().all(adjacent)
+        && last(&at.out) == 1
+        && along(&at.a)
+        && along(&at.b)
         && at.shape.last().is_some_and(|&length| length >= VECTOR)
         && at.out.pointer != at.a.pointer
         && at.out.pointer != at.b.pointer

@@ -2,14 +2,12 @@
 
 use half::{bf16, f16};
 use rustfft::num_complex::{Complex32, Complex64};
-use smallvec::SmallVec;
 
 use super::cast::{self, truncate, truncate_short};
 use super::complex;
-use super::iterate::{PARALLEL_ABOVE, rows, spread_over};
+use super::iterate::rows;
 use super::memory::Memory;
-use super::simd::Simd;
-use super::widest::{self, Work};
+use super::turned::Matrices;
 use crate::dtype::DType;
 use crate::tensor::geometry::Geometry;
 
@@ -67,8 +65,9 @@ pub fn copy(target: &View<'_>, source: &View<'_>) {
 
 fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
     let (to, from) = (Shared(target.pointer), Shared(source.pointer));
-    if let Some(turned) = Turned::of(target.geometry, source.geometry) {
-        return turned.copy::<T>(to, from);
+    if let Some(matrices) = Matrices::of(target.geometry, source.geometry) {
+        // SAFETY: the geometries lie inside their storages, and the target does not overlap itself.
+        return unsafe { matrices.copy::<T>(to.at(0), from.at(0)) };
     }
     walk(target, source, |[t, s], length, [dt, ds]| {
         // SAFETY: indices come from the two geometries; alignment was checked when the storage was made.
@@ -84,122 +83,6 @@ fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
             }
         }
     });
-}
-
-/// A copy of matrices whose rows lie in the source as their columns do in the target.
-struct Turned {
-    /// Elements that are neighbours in the target, and from one to the next in the source.
-    width: usize,
-    source_step: usize,
-    /// Elements that are neighbours in the source, and from one to the next in the target.
-    height: usize,
-    target_step: usize,
-    /// The matrices: how many there are along each dimension, and from one to the next in both.
-    others: SmallVec<[(usize, usize, usize); 4]>,
-    /// Where the first one begins.
-    first: (usize, usize),
-}
-
-impl Turned {
-    /// Elements that are worth it, and along each side of a tile: a line of memory of the smaller types.
-    const LEAST: usize = 1 << 10;
-    const SIDE: usize = 16;
-    /// Tiles of a task.
-    const TILES: usize = 16;
-
-    fn of(target: &Geometry, source: &Geometry) -> Option<Self> {
-        if target.numel() < Self::LEAST {
-            return None;
-        }
-        let beside = |view: &Geometry| {
-            view.strides.iter().zip(&view.shape).position(|(&stride, &size)| stride == 1 && size >= Self::SIDE / 2)
-        };
-        let (across, down) = (beside(target)?, beside(source)?);
-        if across == down {
-            return None;
-        }
-        let others = (0..target.shape.len())
-            .filter(|&dim| dim != across && dim != down && target.shape[dim] != 1)
-            .map(|dim| (target.shape[dim], target.strides[dim], source.strides[dim]))
-            .collect();
-        Some(Self {
-            width: target.shape[across],
-            source_step: source.strides[across],
-            height: target.shape[down],
-            target_step: target.strides[down],
-            others,
-            first: (target.offset, source.offset),
-        })
-    }
-
-    fn copy<T: Copy>(&self, to: Shared, from: Shared) {
-        let matrices: usize = self.others.iter().map(|&(size, ..)| size).product();
-        let (across, down) = (self.width.div_ceil(Self::SIDE), self.height.div_ceil(Self::SIDE));
-        let wide = across.div_ceil(Self::TILES);
-        let some = |task: usize| {
-            let (matrix, row, column) = (task / (down * wide), task / wide % down, task % wide * Self::TILES);
-            let (mut to_start, mut from_start) = self.first;
-            let mut index = matrix;
-            for &(size, target, source) in self.others.iter().rev() {
-                to_start += index % size * target;
-                from_start += index % size * source;
-                index /= size;
-            }
-            for column in column..(column + Self::TILES).min(across) {
-                let (i, p) = (column * Self::SIDE, row * Self::SIDE);
-                let tile = TurnedTile {
-                    from: from.at::<T>(from_start + i * self.source_step + p).cast_const(),
-                    from_step: self.source_step,
-                    to: to.at::<T>(to_start + p * self.target_step + i),
-                    to_step: self.target_step,
-                    rows: Self::SIDE.min(self.width - i),
-                    columns: Self::SIDE.min(self.height - p),
-                };
-                widest::run(tile);
-            }
-        };
-        let tasks = matrices * down * wide;
-        if matrices * self.width * self.height < PARALLEL_ABOVE {
-            (0..tasks).for_each(some);
-        } else {
-            spread_over(tasks, 1, &some);
-        }
-    }
-}
-
-/// `to[p][i] = from[i][p]` of at most `Turned::SIDE` each way.
-struct TurnedTile<T> {
-    from: *const T,
-    from_step: usize,
-    to: *mut T,
-    to_step: usize,
-    rows: usize,
-    columns: usize,
-}
-
-impl<T: Copy> Work for TurnedTile<T> {
-    #[inline(always)]
-    unsafe fn run<S: Simd>(self) {
-        let Self { from, from_step, to, to_step, rows, columns } = self;
-        // SAFETY: the geometries lie inside their storages; elements of four bytes are moved as such.
-        unsafe {
-            if size_of::<T>() != 4 || !from.is_aligned() || !to.is_aligned() {
-                for p in 0..columns {
-                    for i in 0..rows {
-                        to.add(p * to_step + i).write_unaligned(from.add(i * from_step + p).read_unaligned());
-                    }
-                }
-                return;
-            }
-            for i in (0..rows).step_by(S::LANES) {
-                for p in (0..columns).step_by(S::LANES) {
-                    let from = (from.add(i * from_step + p).cast(), from_step);
-                    let to = (to.add(p * to_step + i).cast(), to_step);
-                    S::transpose(from, to, S::LANES.min(rows - i), S::LANES.min(columns - p));
-                }
-            }
-        }
-    }
 }
 
 fn walk(target: &View<'_>, source: &View<'_>, row: impl Fn([usize; 2], usize, [usize; 2]) + Sync) {

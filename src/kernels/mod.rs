@@ -64,6 +64,7 @@ mod tables;
 pub mod taps;
 mod team;
 pub mod tiles;
+mod turned;
 pub mod types;
 pub mod unary;
 pub mod vector;

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use super::iterate::Block;
 use super::pointwise::{Strided, each_block};
 use super::processor::streamed_above;
+use super::turned;
 
 /// A function of `N` numbers without branches, so that its loop vectorises.
 pub trait Lanes<const N: usize>: Sync {
@@ -412,7 +413,7 @@ unsafe fn run_streamed<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32
 ///
 /// # Safety
 /// All pointers are valid for `length` elements at their strides.
-unsafe fn row<const N: usize, L: Lanes<N>>(
+pub(super) unsafe fn row<const N: usize, L: Lanes<N>>(
     lanes: &L,
     (to, step): (*mut f32, usize),
     from: [(*const f32, usize); N],
@@ -542,6 +543,9 @@ unsafe fn sweep_rows<const N: usize, L: Lanes<N>>(
 
 /// `out = f(a)`. `out` may be `a` itself.
 pub fn map1(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: &impl Lanes<1>) {
+    if let Some(plan) = turned::Plan::new(shape, [out, a]) {
+        return plan.run(f);
+    }
     let large = is_large(shape.iter().product());
     each_block(shape, [out, a], &|[o, i], Block { rows, steps: [ro, ri], length, strides: [so, si] }| {
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
@@ -551,6 +555,9 @@ pub fn map1(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: &impl Lanes<1>
 
 /// `out = f(a, b)`. `out` may be `a` or `b` itself.
 pub fn map2(shape: &[usize], out: Strided<'_>, a: Strided<'_>, b: Strided<'_>, f: &impl Lanes<2>) {
+    if let Some(plan) = turned::Plan::new(shape, [out, a, b]) {
+        return plan.run(f);
+    }
     let large = is_large(shape.iter().product());
     each_block(shape, [out, a, b], &|[o, i, j], Block { rows, steps: [ro, ri, rj], length, strides: [so, si, sj] }| {
         // SAFETY: as in `map1`.
