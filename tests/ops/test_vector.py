@@ -132,6 +132,48 @@ def test_short_rows(name):
         torch.testing.assert_close(to_torch(own), theirs, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide"])
+def test_what_division_leaves(name):
+    """Remainders of floats are exact: torch's very bits, also where the quotient is large or an operand special."""
+    rng = np.random.default_rng(8)
+    sizes = rng.standard_normal((2, 20_000)) * 10.0 ** rng.integers(-12, 12, (2, 20_000))
+    special = torch.cartesian_prod(torch.tensor(SPECIAL), torch.tensor(SPECIAL)).t()
+    whole = torch.from_numpy(rng.integers(-50, 50, (2, 20_000)).astype(np.float32))
+    for a, b in (torch.from_numpy(sizes.astype(np.float32)), special, whole, whole / 7):
+        found, exact = run(name, a, b), getattr(torch, name)(a, b)
+        torch.testing.assert_close(found, exact, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(found.signbit(), exact.signbit() | found.signbit() & found.isnan())
+
+
+@pytest.mark.parametrize(("name", "most"), [("atan2", 3), ("hypot", 1), ("logaddexp", 4)])
+def test_precision_of_two(name, most):
+    rng = np.random.default_rng(9)
+    sizes = torch.from_numpy((rng.standard_normal((2, 20_000)) * 10.0 ** rng.integers(-6, 6, (2, 20_000))).astype("f4"))
+    if name == "logaddexp":
+        sizes = sizes.abs().clamp(0.5, 80.0)
+    special = torch.cartesian_prod(torch.tensor(SPECIAL), torch.tensor(SPECIAL)).t()
+    for a, b in (sizes, special):
+        assert units(run(name, a, b), getattr(torch, name)(a.double(), b.double())) < most
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_halves_are_rounded_once(dtype):
+    """Results are those of float32, rounded: in rows, parts of rows, and with one number for all."""
+    rng = np.random.default_rng(10)
+    x, y = (torch.from_numpy(rng.standard_normal((37, 1300)).astype("f4") * 3).to(dtype) for _ in "xy")
+    x[0, :4] = torch.tensor([np.inf, -np.inf, np.nan, 0.0])
+    for a, b in ((x, y), (x[:, ::3], y[:, ::3]), (x.t(), y.t()), (x, y[:1]), (x, y[:, :1])):
+        for name in ("add", "mul", "sub", "div", "maximum", "fmod"):
+            exact = getattr(torch, name)(a.float(), b.float()).to(dtype)
+            torch.testing.assert_close(run(name, a, b), exact, rtol=0, atol=0, equal_nan=True)
+    for name in ("floor", "round", "frac", "reciprocal", "relu"):
+        exact = getattr(torch, name)(x.float()).to(dtype)
+        torch.testing.assert_close(run(name, x), exact, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(run(name, y[:, 1::2].abs()), getattr(torch, name)(y[:, 1::2].abs().float()).to(dtype))
+    for dims in ((0,), (1,), (0, 1)):
+        torch.testing.assert_close(to_torch(from_torch(y).sum(dims)), y.float().sum(dims).to(dtype))
+
+
 @pytest.mark.parametrize("name", ["hardswish", "silu", "tanh", "sigmoid"])
 def test_slopes_of_special_numbers(name):
     values = [-3.0, 3.0, np.nextafter(3, 4), -2.9999998, 1e-30, 0.0, -0.0, 2.5, 80.0, -80.0, 1e30, -1e30]
