@@ -561,9 +561,17 @@ def nan_to_num(
     def rounded(value: float) -> float:
         return value if -limits.max <= value <= limits.max else value * math.inf
 
-    x = _core._where(input.isposinf(), limits.max if posinf is None else rounded(posinf), input)
-    x = _core._where(input.isneginf(), limits.min if neginf is None else rounded(neginf), x)
-    x = _core._where(input.isnan(), rounded(nan), x)
+    plain = input.detach()
+    x = plain._hardtanh(limits.min, limits.max)
+    if posinf is not None:
+        x = _core._where(plain.isposinf(), rounded(posinf), x)
+    if neginf is not None:
+        x = _core._where(plain.isneginf(), rounded(neginf), x)
+    # Only on a CPU do comparisons tell NaN; a row to choose from is read faster than one number.
+    number = plain >= plain if plain.is_cpu else plain.isnan().logical_not()
+    x = _core._where(number, x, plain.new_full(plain.shape[-1:], rounded(nan)))
+    if input.requires_grad:
+        x = _core._where(input.isfinite(), input, x)
     return write_out(out, _core._stand_for(x, "NanToNumBackward0", (input,), (input,)), input)
 
 
