@@ -84,51 +84,68 @@ def embedding_bag(
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights needs mode 'sum' but mode is {mode!r}; multiply after embedding."
         )
-    indices, bag_of, bags = _bags(input, offsets, include_last_offset)
+    indices, lengths = input.reshape(-1), _bag_lengths(input, offsets, include_last_offset)
     if not indices.is_meta and bool(((indices < 0) | (indices >= weight.shape[0])).any()):
         raise RuntimeError(f"embedding_bag: an index is not in the valid range [0, {weight.shape[0]})")
     vectors = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)  # (N, D)
-    kept = indices == indices if padding_idx is None else indices != padding_idx % weight.shape[0]
+    kept = None if padding_idx is None else indices != padding_idx % weight.shape[0]
     if mode == "max":
-        return _bag_maximum(vectors, kept, bag_of, bags)
-    factor = kept.to(vectors.dtype)
+        return _bag_maximum(vectors, kept, lengths)
+    if kept is not None:
+        vectors = vectors * kept.to(vectors.dtype).unsqueeze(1)
     if per_sample_weights is not None:
-        factor = factor * per_sample_weights.reshape(-1)
-    total = vectors.new_zeros((bags, weight.shape[1])).index_add(0, bag_of, vectors * factor.unsqueeze(1))
+        vectors = vectors * per_sample_weights.reshape(-1, 1)
+    total = _bag_sums(vectors, lengths)
     if mode == "sum":
         return _stand_for(total, "EmbeddingBagBackward0", (weight, per_sample_weights), (input, offsets))
-    counts = vectors.detach().new_zeros((bags,)).index_add(0, bag_of, kept.to(vectors.dtype))
+    counts = vectors.new_tensor(lengths) if kept is None else _bag_sums(kept.to(vectors.dtype), lengths)
     return total / counts.clamp_min(1.0).unsqueeze(1)
 
 
-def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, Tensor, int]:
-    """All indices in a row, the number of the bag of each, and how many bags there are."""
+def _bag_lengths(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> list[int]:
+    """How many indices each bag has."""
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError("if input is 2D, then offsets has to be None, as input is treated as a mini-batch")
-        bags, length = input.shape
-        starts = [bag * length for bag in range(bags)]
-    elif input.dim() == 1:
-        if offsets is None or offsets.dim() != 1:
-            raise ValueError("offsets has to be a 1D Tensor")
-        starts = [int(start) for start in offsets.tolist()]
-        if starts and starts[0] != 0:
-            raise RuntimeError(
-                f"offsets[0] has to be 0, i.e., the first sequence starts at position 0; got {starts[0]}"
-            )
-        starts = starts[:-1] if include_last_offset else starts
-    else:
+        return [input.shape[1]] * input.shape[0]
+    if input.dim() != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
-    ends = [*starts[1:], input.numel()]
-    numbers = [bag for bag, (start, end) in enumerate(zip(starts, ends, strict=False)) for _ in range(end - start)]
-    return input.reshape(-1), input.new_tensor(numbers, dtype=int64), len(starts)
+    if offsets is None or offsets.dim() != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    starts = [int(start) for start in offsets.tolist()]
+    if starts and starts[0] != 0:
+        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence starts at position 0; got {starts[0]}")
+    starts = starts[:-1] if include_last_offset else starts
+    return [end - start for start, end in zip(starts, [*starts[1:], input.numel()], strict=False)]
 
 
-def _bag_maximum(vectors: Tensor, kept: Tensor, bag_of: Tensor, bags: int) -> Tensor:
+def _bag_length(lengths: list[int]) -> int:
+    """The length that all bags have: then they are the rows of a matrix, and nothing is scattered. Else 0."""
+    return lengths[0] if lengths and lengths[0] > 0 and lengths.count(lengths[0]) == len(lengths) else 0
+
+
+def _bag_of(vectors: Tensor, lengths: list[int]) -> Tensor:
+    numbers = [bag for bag, length in enumerate(lengths) for _ in range(length)]
+    return vectors.new_tensor(numbers, dtype=int64)
+
+
+def _bag_sums(vectors: Tensor, lengths: list[int]) -> Tensor:
+    length, rest = _bag_length(lengths), vectors.shape[1:]
+    if length:
+        return vectors.reshape(len(lengths), length, *rest).sum(1)
+    return vectors.new_zeros((len(lengths), *rest)).index_add(0, _bag_of(vectors, lengths), vectors)
+
+
+def _bag_maximum(vectors: Tensor, kept: Tensor | None, lengths: list[int]) -> Tensor:
+    bags, width = len(lengths), vectors.shape[1]
     if vectors.numel() == 0:
-        return vectors.new_zeros((bags, vectors.shape[1])) + vectors.sum()
-    hidden = vectors.masked_fill(kept.logical_not().unsqueeze(1), -math.inf)
-    index = bag_of.unsqueeze(1).expand_as(vectors)
-    lowest = vectors.new_full((bags, vectors.shape[1]), -math.inf)
-    largest = lowest.scatter_reduce(0, index, hidden, "amax", include_self=False)
+        return vectors.new_zeros((bags, width)) + vectors.sum()
+    hidden = vectors if kept is None else vectors.masked_fill(kept.logical_not().unsqueeze(1), -math.inf)
+    length = _bag_length(lengths)
+    if length:
+        largest = hidden.reshape(bags, length, width).amax(1)
+    else:
+        index = _bag_of(vectors, lengths).unsqueeze(1).expand_as(vectors)
+        lowest = vectors.new_full((bags, width), -math.inf)
+        largest = lowest.scatter_reduce(0, index, hidden, "amax", include_self=False)
     return largest.masked_fill(largest.detach() == -math.inf, 0.0)
