@@ -73,10 +73,9 @@ def mse_loss(
 
 
 def _bent(away: Tensor, bend: float) -> Tensor:
-    """Half the square of distances up to the bend, a straight line from there on."""
-    # The square of what lies beyond is not wanted, and at infinity its slope would make that of the line NaN.
-    near = away.masked_fill(away > bend, 0)
-    return (near.square() * 0.5).where(away <= bend, (away - 0.5 * bend) * bend)
+    """Half the square of differences up to the bend, a straight line from there on."""
+    near = away._hardtanh(-bend, bend)
+    return near * (away - near * 0.5)
 
 
 def smooth_l1_loss(
@@ -98,11 +97,13 @@ def smooth_l1_loss(
     warn_of_broadcast("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    away = (input - target).abs()
+    away = input - target
     need_float("smooth_l1_loss", away)
+    reduction = reduction_of(reduction, size_average, reduce)
     if beta == 0:
-        return reduced(away, reduction_of(reduction, size_average, reduce))
-    loss = reduced(_bent(away, beta) * (1.0 / beta), reduction_of(reduction, size_average, reduce))
+        return reduced(away.abs(), reduction)
+    losses = _bent(away, beta)
+    loss = reduced(losses if beta == 1 else losses * (1.0 / beta), reduction)
     return _stand_for(loss, "SmoothL1LossBackward0", (input, target), (input, target))
 
 
@@ -124,7 +125,7 @@ def huber_loss(
     warn_of_broadcast("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    away = (input - target).abs().to(input.dtype)
+    away = (input - target).to(input.dtype)
     need_float("huber_loss", away)
     losses = _bent(away, delta)
     if weight is None:
