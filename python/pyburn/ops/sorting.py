@@ -8,6 +8,7 @@ from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn.ops._methods import check_out, write_out, write_outs
 from pyburn.ops.creation import tensor
+from pyburn.ops.joining import cat
 
 __all__ = [
     "argsort",
@@ -421,8 +422,13 @@ def _distinct(
     input: Tensor, dim: int | None, in_order: bool, return_inverse: bool, return_counts: bool
 ) -> Tensor | tuple[Tensor, ...]:
     lines = input.detach().reshape(-1) if dim is None else input.detach()
-    first, inverse, counts = lines._distinct(0 if dim is None else dim, in_order, return_inverse)
-    values = lines.index_select(0 if dim is None else dim, first) if lines.dim() else lines.clone()
+    axis = 0 if dim is None else dim
+    only_values = not (return_inverse or return_counts or lines.is_complex())
+    if in_order and dim is None and only_values and lines.numel() > 1 and lines.is_cpu:
+        values = lines.masked_select(cat([lines.new_ones(1, dtype=_core.bool), lines[1:] != lines[:-1]]))
+    else:
+        first, inverse, counts = lines._distinct(axis, in_order, return_inverse)
+        values = lines.index_select(axis, first) if lines.dim() else lines.clone()
     if input.requires_grad:
         kind = "unique_consecutive" if in_order else "_unique2" if dim is None else "unique_dim"
         node = "".join(part.capitalize() for part in kind.split("_")) + "Backward0"
