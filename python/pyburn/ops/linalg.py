@@ -150,7 +150,8 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if input.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(f"outer: expected 1-D vectors, but got {input.dim()}-D and {vec2.dim()}-D tensors")
-    return write_out(out, input.unsqueeze(1) * vec2, input, vec2)
+    # A row spread over a column: the other way round each row costs a start of its own.
+    return write_out(out, vec2 * input.unsqueeze(1), input, vec2)
 
 
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pyburn._core import Tensor, _stand_for, int32, int64
+from pyburn._core import Tensor, _cat, _stand_for, int32, int64
 from pyburn._core import bool as _bool
 from pyburn._integers import is_integer
 from pyburn._size import Size
@@ -503,7 +503,8 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
             raise IndexError(f"roll: Dimension specified as {dim} but tensor has no dimensions")
         size = input.shape[axis]
         if size:
-            out = out._take_dim(axis, [(at - step) % size for at in range(size)])
+            cut = -step % size
+            out = _cat([out.narrow(axis, cut, size - cut), out.narrow(axis, 0, cut)], axis)
     if out is input:
         return out.clone()
     return _stand_for(laid_as(out, input), "RollBackward0", (input,))
