@@ -192,6 +192,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
         tensor(10.5000)
     """
     _check_trapezoid("trapezoid", y, x, dx)
+    if x is None and y.shape[dim]:
+        # One factor for all: what is left of the sum is smaller.
+        length = y.shape[dim] - 1
+        pairs = y.narrow(dim, 0, length) + y.narrow(dim, 1, length)
+        return pairs.sum(dim) * ((1.0 if dx is None else dx) / 2.0)
     return _steps(y, x, 1.0 if dx is None else dx, dim).sum(dim)
 
 

@@ -78,6 +78,12 @@ def _spaces(input: Tensor, spacing: Spacing | Sequence[Spacing] | None, axes: li
 
 
 def _along(input: Tensor, axis: int, space: Spacing, edge_order: int) -> Tensor:
+    if not isinstance(space, Tensor) and edge_order == 1:
+        length = input.shape[axis]
+        ahead, behind = input.narrow(axis, 2, length - 2), input.narrow(axis, 0, length - 2)
+        ends = [input.narrow(axis, at, 1) for at in (0, 1, length - 2, length - 1)]
+        inside = (ahead - behind) / (2.0 * space)
+        return cat([(ends[1] - ends[0]) / space, inside, (ends[3] - ends[2]) / space], axis)
     x = input.movedim(axis, -1)
     steps: Spacing = space[1:] - space[:-1] if isinstance(space, Tensor) else space
     inside = _inside(x, steps)

@@ -394,6 +394,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
+    if r == 2:
+        size = input.shape[0]
+        pairs = _core._triangle_indices(size, size, int(not with_replacement), True, input.device)
+        return input.index_select(0, pairs.T.reshape(-1)).reshape(-1, 2)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     picks = [at for row in choose(range(input.shape[0]), r) for at in row]
     return input._take_dim(0, picks).reshape(-1, r) if picks else input[:0].reshape(0, r).clone()
