@@ -170,6 +170,18 @@ def test_ctc_of_a_target_that_cannot_fit():
     check_module("CTCLoss", zero_infinity=True, inputs=(log_probs, torch.tensor([[1, 1, 1]]), (2,), (3,)), grads=False)
 
 
+def test_ctc_of_classes_that_cannot_be():
+    scores = x(6, 2, 4).detach()
+    scores[3, 0, 0] = scores[3, 0, 2] = -float("inf")
+    scores[3, 1, :3] = -float("inf")
+    check_module(
+        "CTCLoss",
+        reduction="none",
+        inputs=(scores.log_softmax(2), torch.tensor([[1, 3], [2, 1]]), (6, 6), (2, 2)),
+        grads=False,
+    )
+
+
 def test_scores_may_be_written_to_after_the_loss():
     """torch keeps log-probabilities, so that a later write to the scores changes no gradient."""
     grads = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pyburn._core import Tensor
 from pyburn.nn.functional._reduce import reduced
-from pyburn.ops import arange, cat
+from pyburn.ops import arange
 
 # Stands for log(0): finite, as the difference of two true infinities would be NaN.
 _NEVER = -1e30
@@ -113,29 +113,25 @@ def _log_likelihood(log_probs: Tensor, labels: Tensor, inputs: list[int], length
     """The forward recursion: alpha[n, l] is the log-probability of all ways to stand at label l."""
     times, samples, _ = log_probs.shape
     width = labels.shape[1]
-    emitted = log_probs.gather(2, labels.unsqueeze(0).expand(times, samples, width)).unbind(0)  # T of (N, L)
+    emitted = log_probs.gather(2, labels.unsqueeze(0).expand(times, samples, width)).clamp_min(_NEVER)  # (T, N, L)
     place = labels.new_tensor(list(range(width))).unsqueeze(0)  # (1, L)
     never = log_probs.detach().new_full((samples, width), _NEVER)
     # A blank between two different labels may be jumped over.
-    two_back = cat([labels[:, :1] * 0 - 1, labels[:, :1] * 0 - 1, labels], 1)[:, :width]
+    two_back = labels._pad_constant([(0, 0), (2, 0)], -1)[:, :width]
     jump = (labels != blank) & (labels != two_back) & (place >= 2)
+    barred = never.masked_fill(jump, 0.0)
+    shortest = min(inputs, default=0)
+    limits = labels.new_tensor(inputs).unsqueeze(0)
+    running = (arange(times, device=labels.device).unsqueeze(1) < limits).unsqueeze(2)  # (T, N, 1)
     alpha = never
-    for t in range(times):
+    for t, now in enumerate(emitted.unbind(0)):
         if t == 0:
-            moved = emitted[0].where(place < 2, never)
+            moved = now.where(place < 2, never)
         else:
-            one = cat([never[:, :1], alpha], 1)[:, :width]
-            two = cat([never[:, :2], alpha], 1)[:, :width].where(jump, never)
-            moved = _log_sum(alpha, one, two) + emitted[t]
-        running = labels.new_tensor([int(t < n) for n in inputs]).unsqueeze(1) > 0
-        alpha = moved.where(running, alpha)
+            before = alpha._pad_constant([(0, 0), (2, 0)], _NEVER)  # (N, 2 + L)
+            near = alpha.logaddexp(before.narrow(1, 1, width))
+            moved = near.logaddexp(before.narrow(1, 0, width) + barred) + now
+        alpha = moved if t < shortest else moved.where(running[t], alpha)
     last = labels.new_tensor([2 * n for n in lengths]).long().unsqueeze(1)
     at_blank, at_label = alpha.gather(1, last), alpha.gather(1, (last - 1).clamp_min(0))
-    at_label = at_label.where(last > 0, never[:, :1])
-    return _log_sum(at_blank, at_label, never[:, :1]).squeeze(1)
-
-
-def _log_sum(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    """`log(exp(a) + exp(b) + exp(c))` without overflow."""
-    highest = a.maximum(b).maximum(c).detach()
-    return ((a - highest).exp() + (b - highest).exp() + (c - highest).exp()).log() + highest
+    return at_blank.logaddexp(at_label.where(last > 0, never[:, :1])).squeeze(1)
