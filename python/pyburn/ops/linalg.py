@@ -352,7 +352,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     right = [1] * (rank - other.dim()) + list(other.shape)
     a = input.reshape([size for pair in zip(left, [1] * rank, strict=True) for size in pair])
     b = other.reshape([size for pair in zip([1] * rank, right, strict=True) for size in pair])
-    return write_out(out, (a * b).reshape([one * two for one, two in zip(left, right, strict=True)]))
+    return write_out(out, (b * a).reshape([one * two for one, two in zip(left, right, strict=True)]))
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:

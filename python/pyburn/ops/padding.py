@@ -86,7 +86,8 @@ def _extended(input: Tensor, dim: int, mode: str, before: int, after: int) -> Te
         return input._take_dim(dim, _positions(mode, size, before, after, dim))
     # Whole pieces are moved: a list of positions costs more than the copy.
     if mode == "reflect":
-        front, back = input.narrow(dim, 1, before).flip(dim), input.narrow(dim, size - 1 - after, after).flip(dim)
+        front, back = input.narrow(dim, 1, before), input.narrow(dim, size - 1 - after, after)
+        front, back = front.flip(dim) if before > 1 else front, back.flip(dim) if after > 1 else back
     elif mode == "circular":
         front, back = input.narrow(dim, size - before, before), input.narrow(dim, 0, after)
     else:

@@ -96,11 +96,15 @@ def check_info(op: str, info: Tensor, problem: str) -> None:
 
 def broadcast_batch(op: str, *tensors: Tensor) -> list[Tensor]:
     """Matrices with their leading dimensions broadcast to one shape."""
+    leading = [list(tensor.shape)[:-2] for tensor in tensors]
+    if leading.count(leading[0]) == len(leading):
+        return list(tensors)
     batch: list[int] = []
-    for tensor in tensors:
-        batch = _joint(op, batch, list(tensor.shape[:-2]))
+    for sizes in leading:
+        batch = _joint(op, batch, sizes)
     return [
-        tensor if list(tensor.shape[:-2]) == batch else tensor.expand(*batch, *tensor.shape[-2:]) for tensor in tensors
+        tensor if sizes == batch else tensor.expand(*batch, *tensor.shape[-2:])
+        for tensor, sizes in zip(tensors, leading, strict=True)
     ]
 
 

@@ -40,8 +40,10 @@ class _Factored:
 
     def solved(self, B: Tensor, adjoint: bool) -> Tensor:
         """`A^-1 B`, or `A^-H B`, on the values alone."""
-        packed = self.packed.expand(*B.shape[:-2], *self.packed.shape[-2:])
-        order = self.order.expand(*B.shape[:-2], self.order.shape[-1]).unsqueeze(-1)
+        packed, order = self.packed, self.order.unsqueeze(-1)
+        if B.dim() > 2:
+            packed = packed.expand(*B.shape[:-2], *packed.shape[-2:])
+            order = order.expand(*B.shape[:-2], *order.shape[-2:])
         if adjoint:
             half = _core._solve_triangular(packed.mH, B, False, False)
             half = _core._solve_triangular(packed.mH, half, True, True)
