@@ -343,19 +343,18 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if any(tensor.dim() > 1 for tensor in given):
-        raise RuntimeError("meshgrid: expected scalar or 1D tensors")
-    if any(tensor.dtype != given[0].dtype for tensor in given):
-        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    kind = given[0].dtype
+    for tensor in given:
+        if tensor.dim() > 1:
+            raise RuntimeError("meshgrid: expected scalar or 1D tensors")
+        if tensor.dtype != kind:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]
-    vectors = [tensor.reshape(-1) for tensor in given]
-    shape = [vector.shape[0] for vector in vectors]
-    grids = [
-        vector.view([-1 if at == dim else 1 for at in range(len(shape))]).expand(shape)
-        for dim, vector in enumerate(vectors)
-    ]
+    shape = [tensor.numel() for tensor in given]
+    ones = [1] * len(shape)
+    grids = [tensor.reshape(*ones[:dim], -1, *ones[dim + 1 :]).expand(shape) for dim, tensor in enumerate(given)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -488,11 +487,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     first, second = _axis("diag_embed", dim1, rank), _axis("diag_embed", dim2, rank)
     if first == second:
         raise RuntimeError(f"diag_embed: diagonal dimensions cannot be identical {dim1}, {dim2}")
-    size = input.shape[-1] + abs(offset)
-    shape = list(input.shape[:-1])
+    shape = list(input.shape)
+    size = shape.pop() + abs(offset)
     for dim in sorted((first, second)):
         shape.insert(dim, size)
-    out = input.new_zeros(shape)
+    out = _core._full("diag_embed", tuple(shape), 0, input.dtype, input.device)
     out.diagonal(offset, first, second).copy_(input)
     return out
 

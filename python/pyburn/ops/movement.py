@@ -437,7 +437,10 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         (pyburn.Size([2, 3]), pyburn.Size([2, 3]))
     """
     given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    shape = broadcast_shapes(*[tuple(tensor.shape) for tensor in given])
+    shapes = [tuple(tensor.shape) for tensor in given]
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return tuple(given)
+    shape = broadcast_shapes(*shapes)
     # A tensor of that shape is given back itself, so that a leaf of the graph stays one.
     return tuple(tensor if tensor.shape == shape else tensor.expand(shape) for tensor in given)
 
