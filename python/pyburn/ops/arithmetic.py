@@ -549,7 +549,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | No
     back = input - end
     if isinstance(weight, Tensor):
         near = weight.abs() < 0.5
-        between = _core._where(near, input - back * weight, back * (1 - weight) + end)
+        between = _core._where(near, input, end) - back * _core._where(near, weight, weight - 1)
         # The ends are looked at only for the weight's gradient.
         kept = (weight, input, end) if weight.requires_grad else (weight,)
         between = _core._stand_for(between, "LerpBackward1", (input, end, weight), kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pyburn._core import Tensor, _stand_for, int64
+from pyburn._core import DeviceError, Tensor, _stand_for, int64
 from pyburn.ops import embedding
 from pyburn.ops import nn as ops
 from pyburn.ops._methods import need_real
@@ -83,6 +83,10 @@ def embedding_bag(
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights needs mode 'sum' but mode is {mode!r}; multiply after embedding."
+        )
+    if input.device != weight.device:
+        raise DeviceError(
+            f"embedding_bag: input is on {input.device} but weight on {weight.device}; move one with .to()"
         )
     indices, lengths = input.reshape(-1), _bag_lengths(input, offsets, include_last_offset)
     if not indices.is_meta and bool(((indices < 0) | (indices >= weight.shape[0])).any()):
