@@ -33,6 +33,19 @@ def test_bags(mode, bags, padding):
     check_op(lambda lib, table: bag(lib, table, None, *bags, mode=mode, padding_idx=padding), TABLE)
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("padding", [None, 1])
+def test_bags_of_wide_rows(mode, padding):
+    table = torch.randn(7, 3000, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    mine = ours(table)
+    results = []
+    for lib, rows in ((pyburn, mine), (torch, table)):
+        bags = bag(lib, rows, None, *BAGS[1], mode=mode, padding_idx=padding)
+        bags.square().sum().backward()
+        results.append((bags, rows.grad))
+    same(*results)
+
+
 @pytest.mark.parametrize("bags", BAGS[:3], ids=str)
 def test_weighted_bags(bags):
     weights = torch.tensor([0.5, -1.0, 2.0, 3.0, 0.1, 0.7])

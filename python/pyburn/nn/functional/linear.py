@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pyburn._core import DeviceError, Tensor, _stand_for, int64
-from pyburn.ops import embedding
+from pyburn.ops import embedding, stack
 from pyburn.ops import nn as ops
 from pyburn.ops._methods import need_real
 
@@ -128,6 +128,11 @@ def _bag_length(lengths: list[int]) -> int:
     return lengths[0] if lengths and lengths[0] > 0 and lengths.count(lengths[0]) == len(lengths) else 0
 
 
+def _is_each_bag_large(vectors: Tensor, lengths: list[int]) -> bool:
+    """Whether a call for each bag costs less than to scatter all of them."""
+    return vectors.is_cpu and min(lengths, default=-1) >= 0 and vectors.numel() >= 4096 * len(lengths)
+
+
 def _bag_of(vectors: Tensor, lengths: list[int]) -> Tensor:
     numbers = [bag for bag, length in enumerate(lengths) for _ in range(length)]
     return vectors.new_tensor(numbers, dtype=int64)
@@ -137,6 +142,8 @@ def _bag_sums(vectors: Tensor, lengths: list[int]) -> Tensor:
     length, rest = _bag_length(lengths), vectors.shape[1:]
     if length:
         return vectors.reshape(len(lengths), length, *rest).sum(1)
+    if _is_each_bag_large(vectors, lengths):
+        return stack([bag.sum(0) for bag in vectors.split(lengths)])
     return vectors.new_zeros((len(lengths), *rest)).index_add(0, _bag_of(vectors, lengths), vectors)
 
 
@@ -148,6 +155,9 @@ def _bag_maximum(vectors: Tensor, kept: Tensor | None, lengths: list[int]) -> Te
     length = _bag_length(lengths)
     if length:
         largest = hidden.reshape(bags, length, width).amax(1)
+    elif _is_each_bag_large(vectors, lengths):
+        lowest = vectors.new_full((width,), -math.inf)
+        largest = stack([bag.amax(0) if bag.shape[0] else lowest for bag in hidden.split(lengths)])
     else:
         index = _bag_of(vectors, lengths).unsqueeze(1).expand_as(vectors)
         lowest = vectors.new_full((bags, width), -math.inf)
