@@ -168,6 +168,8 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _weighted(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
     """`beta * input + alpha * product`; with a beta of 0 even NaN in `input` does not count."""
+    if beta == 1 and alpha == 1:
+        return product + input
     if not (product.is_floating_point() or product.is_complex()):
         # As in torch, the factors of integers are integers.
         beta, alpha = int(beta), int(alpha)

@@ -504,7 +504,7 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
         axis = _axis("roll", dim, input.dim())
         if input.dim() == 0:
             raise IndexError(f"roll: Dimension specified as {dim} but tensor has no dimensions")
-        size = input.shape[axis]
+        size = input.size(axis)
         if size:
             cut = -step % size
             out = _cat([out.narrow(axis, cut, size - cut), out.narrow(axis, 0, cut)], axis)
