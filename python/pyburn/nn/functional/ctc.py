@@ -129,9 +129,15 @@ def _log_likelihood(log_probs: Tensor, labels: Tensor, inputs: list[int], length
             moved = now.where(place < 2, never)
         else:
             before = alpha._pad_constant([(0, 0), (2, 0)], _NEVER)  # (N, 2 + L)
-            near = alpha.logaddexp(before.narrow(1, 1, width))
-            moved = near.logaddexp(before.narrow(1, 0, width) + barred) + now
+            moved = _log_sum(alpha, before.narrow(1, 1, width), before.narrow(1, 0, width) + barred) + now
         alpha = moved if t < shortest else moved.where(running[t], alpha)
     last = labels.new_tensor([2 * n for n in lengths]).long().unsqueeze(1)
     at_blank, at_label = alpha.gather(1, last), alpha.gather(1, (last - 1).clamp_min(0))
-    return at_blank.logaddexp(at_label.where(last > 0, never[:, :1])).squeeze(1)
+    at_label = at_label.where(last > 0, never[:, :1])
+    return _log_sum(at_blank, at_label, never[:, :1]).squeeze(1)
+
+
+def _log_sum(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    """`log(exp(a) + exp(b) + exp(c))` without overflow."""
+    highest = a.maximum(b).maximum(c).detach()
+    return ((a - highest).exp() + (b - highest).exp() + (c - highest).exp()).log() + highest
