@@ -162,6 +162,10 @@ impl<A: Copy, B: Copy, R: Copy, F: Fn(A, B) -> R> Task for Row2<'_, A, B, R, F> 
                     let (out, a, constant) = (out.dense(), a.dense(), b.read(0));
                     (0..length).for_each(|k| out.write(k, f(a.read(k), constant)));
                 }
+                (1, 0, 1) => {
+                    let (out, constant, b) = (out.dense(), a.read(0), b.dense());
+                    (0..length).for_each(|k| out.write(k, f(constant, b.read(k))));
+                }
                 _ => (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k)))),
             }
         }
@@ -215,11 +219,20 @@ impl<A: Copy, B: Copy, C: Copy, R: Copy, F: Fn(A, B, C) -> R> Task for Row3<'_, 
         let Self { out, a, b, c, length, f } = self;
         // SAFETY: as in `Row1`.
         unsafe {
-            if (out.1, a.1, b.1, c.1) == (1, 1, 1, 1) {
-                let (out, a, b, c) = (out.dense(), a.dense(), b.dense(), c.dense());
-                (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k))));
-            } else {
-                (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k))));
+            match (out.1, a.1, b.1, c.1) {
+                (1, 1, 1, 1) => {
+                    let (out, a, b, c) = (out.dense(), a.dense(), b.dense(), c.dense());
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k))));
+                }
+                (1, 1, 0, 1) => {
+                    let (out, a, constant, c) = (out.dense(), a.dense(), b.read(0), c.dense());
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), constant, c.read(k))));
+                }
+                (1, 1, 1, 0) => {
+                    let (out, a, b, constant) = (out.dense(), a.dense(), b.dense(), c.read(0));
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), constant)));
+                }
+                _ => (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k)))),
             }
         }
     }
