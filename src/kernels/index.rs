@@ -11,7 +11,6 @@ use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
-use super::processor::asks_ahead;
 #[cfg(target_arch = "x86_64")]
 use super::processor::{gathers, near};
 use super::scratch::Shared;
@@ -471,11 +470,8 @@ pub unsafe fn put(target: Memory, places: Places<'_>, values: Memory, dtype: DTy
     Ok(())
 }
 
-/// Columns of rows that one task takes, at least, and those that are read before they are written.
+/// Columns of rows that one task takes, at least.
 const COLUMNS: usize = 32;
-const PIECE: usize = 16;
-/// Short rows that are asked for ahead of their turn.
-const NEXT: usize = 4;
 
 /// Some columns of all rows of one stretch.
 struct Sums<'a, T, F> {
@@ -484,31 +480,21 @@ struct Sums<'a, T, F> {
     values: *const T,
     block: usize,
     width: usize,
-    /// Whether to ask for values too, which lie one after the other.
-    asks: bool,
     meet: F,
 }
 
 impl<T: Copy, F: Fn(T, T) -> T> Task for Sums<'_, T, F> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (far, whole) = (if self.width <= COLUMNS { NEXT } else { 1 }, self.width / PIECE * PIECE);
         for (place, &number) in self.numbers.iter().enumerate() {
             // SAFETY: as `put`: rows of both sides lie inside their memories, and these columns are this task's.
             unsafe {
                 let (to, from) = (self.target.add(number as usize * self.block), self.values.add(place * self.block));
-                if let Some(&next) = self.numbers.get(place + far) {
+                if let Some(&next) = self.numbers.get(place + 1) {
                     ask_for(self.target.wrapping_add(next as usize * self.block), self.width);
-                    if self.asks {
-                        ask_for(from.wrapping_add(far * self.block), self.width);
-                    }
+                    ask_for(from.wrapping_add(self.block), self.width);
                 }
-                for k in (0..whole).step_by(PIECE) {
-                    let to = to.add(k).cast::<[T; PIECE]>();
-                    let (old, new) = (to.read_unaligned(), from.add(k).cast::<[T; PIECE]>().read_unaligned());
-                    to.write_unaligned(std::array::from_fn(|index| (self.meet)(old[index], new[index])));
-                }
-                for k in whole..self.width {
+                for k in 0..self.width {
                     to.add(k).write_unaligned((self.meet)(to.add(k).read_unaligned(), from.add(k).read_unaligned()));
                 }
             }
@@ -548,7 +534,6 @@ unsafe fn put_slabs<T: Copy>(target: Memory, slabs: Slabs<'_>, values: Memory, m
                 values: values.at::<T>(stretch * numbers.len() * block + first),
                 block,
                 width: width.min(block - first),
-                asks: asks_ahead(),
                 meet,
             });
         }
