@@ -106,6 +106,9 @@ unsafe fn tile<S: Simd, const R: usize, const N: usize>(
                     let factor = S::splat(*a[r].add(at));
                     for n in 0..N {
                         sums[r][n] = S::fma(factor, columns[n], sums[r][n]);
+                        if R * N >= 12 {
+                            sums[r][n] = S::settled(sums[r][n]);
+                        }
                     }
                 }
             }

@@ -97,13 +97,16 @@ impl<S: Simd> Read<S> for Next<S> {
     #[inline(always)]
     unsafe fn new(column: usize, width: usize) -> Self {
         // SAFETY: the caller's.
-        Self([-1, 0, 1].map(|shift| unsafe { Reach::new(column as isize + shift, width) }))
+        unsafe {
+            let at = column as isize;
+            Self([Reach::new(at - 1, width), Reach::new(at, width), Reach::new(at + 1, width)])
+        }
     }
 
     #[inline(always)]
     unsafe fn read(self, row: *const f32) -> [S::V; 3] {
         // SAFETY: the caller's.
-        self.0.map(|reach| unsafe { reach.load(row) })
+        unsafe { [self.0[0].load(row), self.0[1].load(row), self.0[2].load(row)] }
     }
 }
 
@@ -116,8 +119,10 @@ impl<S: Simd> Read<S> for Second<S> {
     unsafe fn new(column: usize, width: usize) -> Self {
         let (at, far) = (2 * column as isize, S::LANES as isize);
         // SAFETY: the caller's.
-        let [a, b, c, d] = [at - 1, at - 1 + far, at, at + far].map(|at| unsafe { Reach::new(at, width) });
-        Self([[a, b], [c, d]])
+        unsafe {
+            let (a, b) = (Reach::new(at - 1, width), Reach::new(at - 1 + far, width));
+            Self([[a, b], [Reach::new(at, width), Reach::new(at + far, width)]])
+        }
     }
 
     #[inline(always)]
@@ -128,6 +133,23 @@ impl<S: Simd> Read<S> for Second<S> {
             let ([before, _], [at, after]) = (S::dealt(a.load(row), b.load(row)), S::dealt(c.load(row), d.load(row)));
             [before, at, after]
         }
+    }
+}
+
+/// A window with each element in all lanes. Loops instead of closures here and below: a closure that the compiler does not
+/// inline has no vector instructions.
+///
+/// # Safety
+/// As all of `Simd`.
+#[inline(always)]
+unsafe fn splats<S: Simd>(window: [f32; 9]) -> [S::V; 9] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut weights = [S::splat(0.0); 9];
+        for tap in 0..9 {
+            weights[tap] = S::splat(window[tap]);
+        }
+        weights
     }
 }
 
@@ -168,7 +190,7 @@ impl Work for Forward<'_> {
             let x = &self.x[(self.first + index) * from..][..from];
             // SAFETY: the caller's.
             unsafe {
-                let weights = window.map(|weight| S::splat(weight));
+                let weights = splats::<S>(window);
                 for column in (0..self.sizes.output[1]).step_by(S::LANES) {
                     match self.sizes.stride {
                         1 => strip::<S>(self.sizes, column, x, weights, S::splat(start), out),
@@ -247,12 +269,34 @@ impl Work for Back<'_> {
             let grad = &self.grad[(self.first + index) * from..][..from];
             // SAFETY: the caller's.
             unsafe {
-                let weights = window.map(|weight| S::splat(weight));
+                let weights = splats::<S>(window);
                 for column in (0..self.sizes.output[1]).step_by(S::LANES) {
                     back_strip::<S>(self.sizes, column, grad, weights, plane);
                 }
             }
         }
+    }
+}
+
+/// # Safety
+/// As `Reach::load`.
+#[inline(always)]
+unsafe fn read_both<S: Simd>(reach: [Reach<S>; 2], row: *const f32) -> [S::V; 2] {
+    // SAFETY: the caller's.
+    unsafe { [reach[0].load(row), reach[1].load(row)] }
+}
+
+/// Writes elements of both vectors in turn.
+///
+/// # Safety
+/// As `Reach::store`.
+#[inline(always)]
+unsafe fn write_mixed<S: Simd>(reach: [Reach<S>; 2], row: *mut f32, even: S::V, odd: S::V) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mixed = S::mixed(even, odd);
+        reach[0].store(row, mixed[0]);
+        reach[1].store(row, mixed[1]);
     }
 }
 
@@ -266,24 +310,23 @@ unsafe fn back_strip<S: Simd>(sizes: Sizes, column: usize, grad: &[f32], w: [S::
     let column = column as isize;
     // SAFETY: the caller's.
     unsafe {
-        let reach = [column, column + 1].map(|at| Reach::<S>::new(at, columns));
-        let write = [2 * column, 2 * column + S::LANES as isize].map(|at| Reach::<S>::new(at, width));
-        let zero = S::splat(0.0);
-        let read = |row: usize| reach.map(|reach| reach.load(grad.as_ptr().add(row * columns)));
-        let put = |row: usize, even: S::V, odd: S::V| {
-            let mixed = S::mixed(even, odd);
-            let row = to.as_ptr().cast_mut().add(row * width);
-            write[0].store(row, mixed[0]);
-            write[1].store(row, mixed[1]);
-        };
-        let mut here = read(0);
+        let reach = [Reach::<S>::new(column, columns), Reach::<S>::new(column + 1, columns)];
+        let far = 2 * column + S::LANES as isize;
+        let write = [Reach::<S>::new(2 * column, width), Reach::<S>::new(far, width)];
+        let (grad, to) = (grad.as_ptr(), to.as_mut_ptr());
+        let mut here = read_both(reach, grad);
         for result in 0..results {
-            let next = if result + 1 < results { read(result + 1) } else { [zero; 2] };
-            put(2 * result, S::mul(here[0], w[4]), S::fma(here[1], w[3], S::mul(here[0], w[5])));
+            let mut next = [S::splat(0.0); 2];
+            if result + 1 < results {
+                next = read_both(reach, grad.add((result + 1) * columns));
+            }
+            let odd = S::fma(here[1], w[3], S::mul(here[0], w[5]));
+            write_mixed(write, to.add(2 * result * width), S::mul(here[0], w[4]), odd);
             if 2 * result + 1 < rows {
                 let even = S::fma(next[0], w[1], S::mul(here[0], w[7]));
                 let odd = S::fma(here[1], w[6], S::mul(here[0], w[8]));
-                put(2 * result + 1, even, S::fma(next[1], w[0], S::fma(next[0], w[2], odd)));
+                let odd = S::fma(next[1], w[0], S::fma(next[0], w[2], odd));
+                write_mixed(write, to.add((2 * result + 1) * width), even, odd);
             }
             here = next;
         }
@@ -317,7 +360,9 @@ impl Work for Windows<'_> {
                         }
                     }
                 }
-                *window = sums.map(|sum| S::sum(sum));
+                for tap in 0..9 {
+                    window[tap] = S::sum(sums[tap]);
+                }
             }
         }
     }
