@@ -3,9 +3,8 @@
 
 use super::simd::Simd;
 
-/// Columns of the widest tile, and elements of the largest.
+/// Columns of the widest tile.
 pub const WIDEST: usize = 128;
-pub const LARGEST: usize = 8 * 48;
 
 /// Where the factors of one sum stand: `segments` times the pairs of offsets, each time the steps further.
 #[derive(Clone, Copy)]

@@ -1,12 +1,14 @@
 //! Convolution of float32 images and the gradient of its input, as sums over shifted sheets
 //! (benchmarks/bars.py: convolutions).
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::conv::Problem;
-use super::conv_deep::{Deep, PANEL};
+use super::conv_deep::{Deep, PANEL, PLACES};
 use super::conv_few::{self, Panel};
-use super::conv_tile::{self, LARGEST, Start, WIDEST, Walk};
+use super::conv_flat;
+use super::conv_tile::{self, Start, WIDEST, Walk};
 use super::iterate::spread_over;
 use super::scratch::{Room, Shared, with_scratch};
 use super::sheet::{self, Axis, Sheet};
@@ -19,6 +21,11 @@ const NEAR: usize = 1 << 16;
 
 /// Floats of weights that do not stay in the cache from one sample to the next.
 const HEAVY: usize = 1 << 19;
+
+/// Sums of a panel of columns that are held between blocks of depths, and depths of a block of the narrower vectors: what a
+/// tile reads of the sheets stays in the first cache from one tile to the next (64-128 3x3 /2 at 56, Zen 3).
+const SUMS: usize = 4096;
+const DEPTHS: usize = 144;
 
 /// Results of a filter that are few, and floats of weights to go through for them that are many.
 const FEW: usize = 128;
@@ -108,7 +115,7 @@ struct Job<'a> {
 impl Work for Job<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd>(mut self) {
-        let (pass, mut tile) = (self.pass, [0.0; LARGEST]);
+        let (pass, mut sums) = (self.pass, MaybeUninit::<[f32; SUMS]>::uninit());
         let (image, plane) = (pass.image(), pass.plane() * pass.rows);
         let alone = pass.rows == 1 && pass.target.step == [1; 3] && !pass.is_plain();
         for (index, unit) in self.units.clone().enumerate() {
@@ -129,7 +136,7 @@ impl Work for Job<'_> {
             let (rows, columns) = (self.rows.clone(), self.columns.clone());
             let block = Block { pass, group: unit % pass.groups, sheets, roomy, line, out, rows, columns };
             // SAFETY: the caller's.
-            unsafe { block.run::<S>(&mut tile) };
+            unsafe { block.run::<S>(sums.as_mut_ptr().cast()) };
         }
     }
 }
@@ -150,10 +157,10 @@ struct Block<'a> {
 
 impl Block<'_> {
     /// # Safety
-    /// The processor has the instructions of `S`, and the block's pointers are right.
+    /// The processor has the instructions of `S`, the block's pointers are right, and `sums` has room for `SUMS`.
     #[inline(always)]
-    unsafe fn run<S: Simd>(&self, tile: &mut [f32; LARGEST]) {
-        let near = self.pass.near();
+    unsafe fn run<S: Simd>(&self, sums: *mut f32) {
+        let near = self.pass.near().min(SUMS / (8 * S::LANES) / 8 * 8);
         for first in self.rows.clone().step_by(near) {
             let rows = first..(first + near).min(self.rows.end);
             if self.pass.has_whole_lines() {
@@ -167,7 +174,7 @@ impl Block<'_> {
                 column += unsafe {
                     match self.columns.end - column {
                         1 if self.pass.has_whole_rows() => self.last::<S>(rows.clone(), column),
-                        _ => self.panel::<S>(tile, rows.clone(), column),
+                        _ => self.panel::<S>(sums, rows.clone(), column),
                     }
                 };
             }
@@ -195,9 +202,9 @@ impl Block<'_> {
     /// Computes some columns of all `rows` from `column` on, and says how many.
     ///
     /// # Safety
-    /// The processor has the instructions of `S`, and the block's pointers are right.
+    /// The processor has the instructions of `S`, the block's pointers are right, and `sums` has room for all rows.
     #[inline(always)]
-    unsafe fn panel<S: Simd>(&self, memory: &mut [f32; LARGEST], rows: Range<usize>, column: usize) -> usize {
+    unsafe fn panel<S: Simd>(&self, sums: *mut f32, rows: Range<usize>, column: usize) -> usize {
         let (pass, left) = (self.pass, self.columns.end - column);
         // SAFETY: the caller's.
         let (breadth, part) = unsafe { self.breadth::<S>(left) };
@@ -205,22 +212,27 @@ impl Block<'_> {
         let count = left.min(width);
         let plane = pass.plane();
         let in_place = pass.is_plain() && count == width;
-        let mut row = rows.start;
-        while row < rows.end {
-            let height = conv_tile::height::<S>(rows.end - row);
-            // SAFETY: the caller's; a tile has `LARGEST` elements at most.
-            unsafe {
-                let to = match self.line {
-                    Some(line) => (line.add(column), 0),
-                    None if in_place => (self.out.add(row * plane + column), plane),
-                    None => (memory.as_mut_ptr(), width),
-                };
-                self.tile::<S>((height, breadth), row, column, part, to);
-                if self.line.is_none() && !in_place {
-                    self.put_in_place::<S>(to, row..row + height, column..column + count);
+        // SAFETY: the caller's.
+        unsafe {
+            let (to, step) = match self.line {
+                Some(line) => (line.add(column), 0),
+                None if in_place => (self.out.add(rows.start * plane + column), plane),
+                None => (sums, width),
+            };
+            let most = if S::LANES < 16 && part.is_none() { DEPTHS } else { usize::MAX };
+            for (index, (walk, [a, b])) in pass.walks(most).enumerate() {
+                let mut row = rows.start;
+                while row < rows.end {
+                    let height = conv_tile::height::<S>(rows.end - row);
+                    let to = (to.add((row - rows.start) * step), step);
+                    let from = (a, self.sheets.add(column + b));
+                    self.tile::<S>((height, breadth), row, walk, from, part, index > 0, to);
+                    row += height;
                 }
             }
-            row += height;
+            if self.line.is_none() && !in_place {
+                self.put_in_place::<S>((to, step), rows, column..column + count);
+            }
         }
         count
     }
@@ -246,7 +258,8 @@ impl Block<'_> {
                     // SAFETY: the caller's; a piece lies inside its row of results.
                     unsafe {
                         let place = (self.out.add(row * plane + to + done), plane);
-                        self.tile::<S>((height, breadth), row, piece.column + done, None, place);
+                        let b = self.sheets.add(piece.column + done);
+                        self.tile::<S>((height, breadth), row, pass.walk(), (0, b), None, false, place);
                     }
                     row += height;
                 }
@@ -255,7 +268,8 @@ impl Block<'_> {
         }
     }
 
-    /// Computes `height` rows from `row` on of some vectors of columns.
+    /// Computes `height` rows from `row` on of some vectors of columns, or adds to them; the walk begins at these places of
+    /// the rows of the weight and of the sheets.
     ///
     /// # Safety
     /// The processor has the instructions of `S`, the block's pointers are right, and there is room for the tile.
@@ -264,18 +278,22 @@ impl Block<'_> {
         &self,
         (height, breadth): (usize, usize),
         row: usize,
-        column: usize,
+        walk: Walk<'_>,
+        (first, b): (usize, *const f32),
         part: Option<S::Part>,
+        add: bool,
         to: (*mut f32, usize),
     ) {
         let pass = self.pass;
         let weight = &pass.weight[self.group * pass.group_step + row * pass.row_step..];
-        let start = pass.bias.map_or(Start::Zero, |bias| Start::Each(&bias[self.group * pass.rows + row..][..height]));
-        let a: [*const f32; 8] = std::array::from_fn(|r| weight.as_ptr().wrapping_add(r * pass.row_step));
-        // SAFETY: the caller's; rows of the weight are `row_step` apart.
-        unsafe {
-            conv_tile::compute::<S>((height, breadth), pass.walk(), &a, self.sheets.add(column), part, start, to)
+        let start = match pass.bias {
+            _ if add => Start::There,
+            Some(bias) => Start::Each(&bias[self.group * pass.rows + row..][..height]),
+            None => Start::Zero,
         };
+        let a: [*const f32; 8] = std::array::from_fn(|r| weight.as_ptr().wrapping_add(first + r * pass.row_step));
+        // SAFETY: the caller's; rows of the weight are `row_step` apart.
+        unsafe { conv_tile::compute::<S>((height, breadth), walk, &a, b, part, start, to) };
     }
 
     /// Computes one column that is left, for which a tile would be as much work as for a vector of them: the sums of
@@ -370,6 +388,11 @@ impl Pass<'_> {
         self.sheet.outputs.iter().product()
     }
 
+    /// The number of the only window element.
+    pub fn tap(&self) -> usize {
+        self.sheet.taps.first().map_or(0, |tap| tap.0)
+    }
+
     pub fn is_dense(&self) -> bool {
         self.target.step == [1; 3]
     }
@@ -413,6 +436,24 @@ impl Pass<'_> {
         Walk { segments: self.segments, a_step: self.channel_step, b_step: self.sheet.channel(), pairs: &self.pairs }
     }
 
+    /// The walk in blocks of about so many depths at most, each with where it begins in the weight and on the sheets.
+    #[inline(always)]
+    fn walks(&self, most: usize) -> impl Iterator<Item = (Walk<'_>, [usize; 2])> {
+        let whole = self.walk();
+        let most = if self.depth() <= most.saturating_add(most / 2) { usize::MAX } else { most };
+        let (together, parts) = ((most / whole.pairs.len()).max(1), whole.pairs.len().div_ceil(most));
+        (0..whole.segments.div_ceil(together) * parts).map(move |index| {
+            let (first, part) = (index / parts * together, index % parts);
+            let pairs = &whole.pairs[part * most.min(whole.pairs.len())..];
+            let walk = Walk {
+                segments: together.min(whole.segments - first),
+                pairs: &pairs[..most.min(pairs.len())],
+                ..whole
+            };
+            (walk, [first * whole.a_step, first * whole.b_step])
+        })
+    }
+
     /// Whether the columns of the sheet are the results themselves.
     fn is_plain(&self) -> bool {
         let (sheet, target) = (&self.sheet, &self.target);
@@ -452,7 +493,9 @@ impl Pass<'_> {
             return conv_few::run(&[Panel::new(self, x, units)], self.rows, out);
         }
         if self.is_deep(units) {
-            return self.run_deep(x, units, out);
+            // The widest vectors were as fast by filters.
+            let flat = self.sheet.taps.len() == 1 && widest::lanes() < 16;
+            return if flat { conv_flat::run(self, x, units, out) } else { self.run_deep(x, units, out) };
         }
         let heavy = self.groups == 1 && units > 1 && self.rows * self.depth() > HEAVY;
         if !heavy && (units >= 4 * threads || units.is_multiple_of(threads)) {
@@ -538,8 +581,9 @@ impl Pass<'_> {
             spread_over(parts.len(), 1, &|index| {
                 let (rows, places) = parts[index].clone();
                 let sheets = if direct { images.at(0) } else { shared.at(0) };
-                with_scratch(self.depth() * PANEL, |panel| {
-                    widest::run(Deep { pass: self, sheets, step, rows, places, out, panel });
+                with_scratch((self.depth() + PLACES) * PANEL, |memory| {
+                    let (panel, sums) = memory.split_at_mut(self.depth() * PANEL);
+                    widest::run(Deep { pass: self, sheets, step, rows, places, out, panel, sums });
                 });
             });
         }

@@ -47,6 +47,8 @@ impl Sizes {
 /// `LANES` neighbours from column `at` on, zeros outside of the row.
 #[derive(Clone, Copy)]
 pub struct Reach<S: Simd> {
+    /// Whether all of them lie inside, as most do: parts of vectors take longer.
+    whole: bool,
     part: S::Part,
     at: isize,
 }
@@ -56,10 +58,15 @@ impl<S: Simd> Reach<S> {
     /// As all of `Simd`.
     #[inline(always)]
     pub unsafe fn new(at: isize, width: usize) -> Self {
-        let first = usize::try_from(-at).unwrap_or(0).min(S::LANES);
-        let end = usize::try_from(width as isize - at).unwrap_or(0).clamp(first, S::LANES);
         // SAFETY: the caller's.
-        Self { part: unsafe { S::span(first, end) }, at }
+        unsafe {
+            if at >= 0 && at + S::LANES as isize <= width as isize {
+                return Self { whole: true, part: S::span(0, S::LANES), at };
+            }
+            let first = usize::try_from(-at).unwrap_or(0).min(S::LANES);
+            let end = usize::try_from(width as isize - at).unwrap_or(0).clamp(first, S::LANES);
+            Self { whole: false, part: S::span(first, end), at }
+        }
     }
 
     /// # Safety
@@ -67,7 +74,10 @@ impl<S: Simd> Reach<S> {
     #[inline(always)]
     pub unsafe fn load(self, row: *const f32) -> S::V {
         // SAFETY: the caller's.
-        unsafe { S::load_part(row.wrapping_offset(self.at), self.part) }
+        unsafe {
+            let from = row.wrapping_offset(self.at);
+            if self.whole { S::load(from) } else { S::load_part(from, self.part) }
+        }
     }
 
     /// # Safety
@@ -75,7 +85,10 @@ impl<S: Simd> Reach<S> {
     #[inline(always)]
     pub unsafe fn store(self, row: *mut f32, x: S::V) {
         // SAFETY: the caller's.
-        unsafe { S::store_part(row.wrapping_offset(self.at), self.part, x) }
+        unsafe {
+            let to = row.wrapping_offset(self.at);
+            if self.whole { S::store(to, x) } else { S::store_part(to, self.part, x) }
+        }
     }
 }
 

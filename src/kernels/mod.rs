@@ -10,6 +10,7 @@ pub mod complex;
 pub mod conv;
 pub mod conv_deep;
 pub mod conv_few;
+pub mod conv_flat;
 pub mod conv_tile;
 pub mod conv_weight;
 pub mod convolve;

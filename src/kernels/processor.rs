@@ -1,5 +1,5 @@
 //! What is known of the processor beside its instructions (benchmarks/bars.py: add, relu, add 16M, convolutions of
-//! 512-512, optimizers, gather, products).
+//! 512-512, optimizers, gather).
 
 use std::sync::OnceLock;
 
@@ -43,30 +43,19 @@ fn is_amd() -> bool {
 }
 
 /// The bytes of the third cache that a core of AMD shares with its neighbours.
-fn third_of_amd() -> Option<usize> {
-    if is_amd() { cache(3) } else { None }
-}
-
-/// Bytes of the second cache of a core, which holds what a loop goes through again and again.
-pub fn second() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| cache(2).unwrap_or(1 << 20).clamp(1 << 18, 1 << 21))
-}
-
-/// Bytes of the cache of this level, as the processor says.
 #[cfg(target_arch = "x86_64")]
-fn cache(level: u32) -> Option<usize> {
+fn third_of_amd() -> Option<usize> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
-    let leaf = if is_amd() { 0x8000_001d } else { 4 };
-    if __cpuid(leaf & 0x8000_0000).eax < leaf {
+    const CACHES: u32 = 0x8000_001d;
+    if !is_amd() || __cpuid(0x8000_0000).eax < CACHES {
         return None;
     }
-    let found = (0..8).map(|index| __cpuid_count(leaf, index)).find(|cache| (cache.eax >> 5) & 7 == level)?;
-    let (ways, parts, line) = ((found.ebx >> 22) + 1, ((found.ebx >> 12) & 0x3ff) + 1, (found.ebx & 0xfff) + 1);
-    [ways, parts, line, found.ecx.checked_add(1)?].iter().try_fold(1usize, |size, &n| size.checked_mul(n as usize))
+    let third = (0..8).map(|index| __cpuid_count(CACHES, index)).find(|cache| (cache.eax >> 5) & 7 == 3)?;
+    let (ways, parts, line) = ((third.ebx >> 22) + 1, ((third.ebx >> 12) & 0x3ff) + 1, (third.ebx & 0xfff) + 1);
+    [ways, parts, line, third.ecx.checked_add(1)?].iter().try_fold(1usize, |size, &n| size.checked_mul(n as usize))
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn cache(_level: u32) -> Option<usize> {
+fn third_of_amd() -> Option<usize> {
     None
 }

@@ -11,7 +11,6 @@ use super::dots::Dots;
 use super::iterate::spread_over;
 use super::micro::{Ahead, Finish, Isa, Panel, STEPS, Start, Tile};
 use super::narrow::Kind;
-use super::processor;
 use crate::guard;
 
 /// One side of a product as rows ("lanes") of `depth` elements: of the left side they are rows of the result, of the right
@@ -99,10 +98,8 @@ unsafe impl Send for Product {}
 const PARALLEL_ABOVE: usize = 1 << 21;
 /// Depth of one block of sums: a panel of rows of it stays in the first cache. Results depend on it.
 const DEPTH: usize = 384;
-/// Elements of the columns that are packed at a time: they stay in the second cache, and leave room for rows and results.
-fn block() -> usize {
-    processor::second() / (2 * size_of::<f32>())
-}
+/// Elements of the columns that are packed at a time: they stay in the second cache.
+const BLOCK: usize = 1 << 18;
 /// Elements of a line of memory.
 const LINE: usize = 16;
 /// Depths that are packed of one panel after the other: their pages stay known.
@@ -222,7 +219,7 @@ pub unsafe fn multiply_each(count: usize, product: impl Fn(usize) -> Product + S
     let Product { rows, columns, depth, .. } = product(0);
     let threads = if shared(count, [rows, columns, depth]) { guard::threads() } else { 1 };
     // What fits into the second cache is there.
-    let far = count.saturating_mul(depth).saturating_mul(rows + columns) > block();
+    let far = count.saturating_mul(depth).saturating_mul(rows + columns) > BLOCK;
     let soon = |index: usize| (far && index + 1 < count).then(|| Soon::of(&product(index), &product(index + 1)));
     if threads > 1 && count >= threads {
         // SAFETY: the caller's.
@@ -495,7 +492,7 @@ impl<'a> Run<'a> {
         let parts = Even::new(panels, panels.div_ceil((panels * width / APART).clamp(1, threads)));
         let together = threads.div_ceil(parts.panels);
         let groups = if together > 1 { (GROUPS * together).div_ceil(self.rows.panels) } else { 1 };
-        let room = parts.largest().min((block() / (width * deepest)).max(1)) * width * deepest;
+        let room = parts.largest().min((BLOCK / (width * deepest)).max(1)) * width * deepest;
         let own = (self.isa.height * deepest).next_multiple_of(16);
         let places = if together > 1 { 2 } else { 1 };
         with_scratch(parts.panels * places * room + threads * own, |memory| {
@@ -503,7 +500,7 @@ impl<'a> Run<'a> {
             let work: Vec<Stages> = (0..parts.panels)
                 .map(|part| {
                     let all = parts.at(part);
-                    let columns = Even::new(all.len(), (block() / (width * deepest)).max(1));
+                    let columns = Even::new(all.len(), (BLOCK / (width * deepest)).max(1));
                     let stages = (0..columns.panels * depth.panels).map(|_| Stage::default()).collect();
                     let memory = Shared(memory.at(part * places * room));
                     Stages {

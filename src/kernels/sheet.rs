@@ -169,9 +169,9 @@ impl Sheet {
                     let at = 2 * first as isize + self.low[2];
                     let (low, high) = (Reach::<S>::new(at, width), Reach::<S>::new(at + S::LANES as isize, width));
                     let dealt = S::dealt(low.load(from), high.load(from));
-                    let part = S::part(S::LANES.min(self.pitch - first));
-                    S::store_part(even.as_mut_ptr().add(to.start + first), part, dealt[0]);
-                    S::store_part(odd.as_mut_ptr().add(to.start + first), part, dealt[1]);
+                    let place = Reach::<S>::new(first as isize, self.pitch);
+                    place.store(even.as_mut_ptr().add(to.start), dealt[0]);
+                    place.store(odd.as_mut_ptr().add(to.start), dealt[1]);
                 }
             }
         }

@@ -46,6 +46,14 @@ pub fn run(work: impl Work) {
     }
 }
 
+/// Lanes of the widest vectors that the processor has.
+pub fn lanes() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    return (width() / 32).clamp(Plain::LANES, Avx512::LANES);
+    #[cfg(not(target_arch = "x86_64"))]
+    Plain::LANES
+}
+
 /// Whether vectors are wide enough that parts of them are read at once.
 pub fn has_parts() -> bool {
     #[cfg(target_arch = "x86_64")]

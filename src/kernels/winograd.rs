@@ -324,11 +324,11 @@ unsafe fn turn_line<S: Simd>(pass: &Pass<'_>, x: &[f32], line: usize, to: *mut f
                 let ([d0, d1], [d2, d3]) = (S::dealt(a.load(row), b.load(row)), S::dealt(c.load(row), d.load(row)));
                 rows[h] = turn_four::<S>([d0, d1, d2, d3]);
             }
-            let part = S::part(S::LANES.min(across - first));
+            let place = Reach::<S>::new(first as isize, across);
             for w in 0..4 {
                 let column = turn_four::<S>([rows[0][w], rows[1][w], rows[2][w], rows[3][w]]);
                 for h in 0..4 {
-                    S::store_part(to.add((h * 4 + w) * matrix + first), part, column[h]);
+                    place.store(to.add((h * 4 + w) * matrix), column[h]);
                 }
             }
         }
@@ -346,12 +346,12 @@ unsafe fn turn_back<S: Simd>(pass: &Pass<'_>, from: *const f32, matrix: usize, r
     for first in (0..across).step_by(S::LANES) {
         // SAFETY: the caller's.
         unsafe {
-            let part = S::part(S::LANES.min(across - first));
+            let place = Reach::<S>::new(first as isize, across);
             let mut rows = [[S::splat(0.0); 4]; 2];
             for w in 0..4 {
                 let mut m = [S::splat(0.0); 4];
                 for h in 0..4 {
-                    m[h] = S::load_part(from.add((h * 4 + w) * matrix + first), part);
+                    m[h] = place.load(from.add((h * 4 + w) * matrix));
                 }
                 rows[0][w] = S::add(S::add(m[0], m[1]), m[2]);
                 rows[1][w] = less::<S>(less::<S>(m[1], m[2]), m[3]);
