@@ -24,18 +24,27 @@ largest ratio that a group is meant to have, and a ratio above it is **bold**.
 """
 
 
+def processor() -> list[str]:
+    """The lines in which Linux describes the processors."""
+    info = Path("/proc/cpuinfo")
+    return info.read_text().splitlines() if info.exists() else []
+
+
+def vectors() -> str:
+    """The widest vectors that the processor has."""
+    flags = next((line for line in processor() if line.startswith("flags")), "")
+    return "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
+
+
 def hardware() -> str:
     """Processor, threads, versions and commit."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
+    lines = processor()
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-    flags = next((line for line in lines if line.startswith("flags")), "")
-    vectors = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
     cores = sum(line.startswith("processor") for line in lines)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE).stdout
     today = datetime.datetime.now(datetime.UTC).date()
     return (
-        f"{model}, {cores} cores, {vectors}; Python {platform.python_version()}, torch {metadata.version('torch')}, "
+        f"{model}, {cores} cores, {vectors()}; Python {platform.python_version()}, torch {metadata.version('torch')}, "
         f"pyburn {metadata.version('pyburn')} at {commit.strip() or 'no commit'}, {today}."
     )
 

@@ -27,6 +27,9 @@ const HEAVY: usize = 1 << 19;
 const SUMS: usize = 4096;
 const DEPTHS: usize = 144;
 
+/// Depth of a short sum.
+const SHORT: usize = 64;
+
 /// Results of a filter that are few, and floats of weights to go through for them that are many.
 const FEW: usize = 128;
 const LARGE: usize = 1 << 15;
@@ -163,7 +166,7 @@ impl Block<'_> {
         let near = self.pass.near().min(SUMS / (8 * S::LANES) / 8 * 8);
         for first in self.rows.clone().step_by(near) {
             let rows = first..(first + near).min(self.rows.end);
-            if self.pass.has_whole_lines() {
+            if self.pass.has_whole_lines(S::LANES) {
                 // SAFETY: the caller's.
                 unsafe { self.lines::<S>(rows) };
                 continue;
@@ -248,10 +251,12 @@ impl Block<'_> {
             let to = pass.target_of_line(piece.row) + piece.first;
             let mut done = 0;
             while done < piece.length {
-                let breadth = match (piece.length - done) / S::LANES {
+                let breadth = match (piece.length - done).div_ceil(S::LANES) {
                     4 => 2,
-                    left => left.min(3),
+                    left => left.min(3).min(piece.length / S::LANES),
                 };
+                // What does not fill the last tile is computed twice.
+                done = done.min(piece.length - breadth * S::LANES);
                 let mut row = rows.start;
                 while row < rows.end {
                     let height = conv_tile::height::<S>(rows.end - row);
@@ -413,10 +418,13 @@ impl Pass<'_> {
         line * sizes[2] + first[2]
     }
 
-    /// Whether lines of results are whole vectors, however wide, with something between them on the sheets.
+    /// Whether tiles are written where they belong, line by line, though something lies between lines on the sheets: lines
+    /// are whole vectors, however wide, or sums so short that to copy tiles takes longer than to compute some columns twice.
     #[inline(always)]
-    fn has_whole_lines(&self) -> bool {
-        self.is_dense() && !self.is_plain() && self.rows > 1 && self.sheet.outputs[2].is_multiple_of(16)
+    fn has_whole_lines(&self, lanes: usize) -> bool {
+        let width = self.sheet.outputs[2];
+        let short = lanes < 16 && width >= 2 * lanes && self.depth() <= SHORT;
+        self.is_dense() && !self.is_plain() && self.rows > 1 && (short || width.is_multiple_of(16))
     }
 
     /// Where the window of a place begins on its sheet.
@@ -598,7 +606,7 @@ impl Pass<'_> {
         if self.sheet.columns < 2 * 48 {
             return (row_parts, split(self.sheet.columns, self.sheet.columns));
         }
-        let unit = if self.has_whole_lines() { self.sheet.pitch } else { 48 };
+        let unit = if self.has_whole_lines(widest::lanes()) { self.sheet.pitch } else { 48 };
         let columns = self.sheet.columns.div_ceil(wanted.div_ceil(row_parts.len())).next_multiple_of(unit);
         let column_parts = split(self.sheet.columns, columns);
         (row_parts, column_parts)

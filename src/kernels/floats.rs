@@ -332,9 +332,9 @@ impl<R: Rule> widest::Work for Slice<'_, R> {
     unsafe fn run<S: Simd>(self) {
         let (from, length) = (self.part.as_ptr(), self.part.len());
         let (count, whole) = (LANES / S::LANES, length / LANES * LANES);
-        let mut lanes = [R::EMPTY; LANES];
-        // SAFETY: the caller's; whole vectors are read from the part, and the lanes are as many as theirs.
-        let done = unsafe {
+        let mut lanes = [R::EMPTY; 16];
+        // SAFETY: the caller's; whole vectors are read from the part, and there are as many lanes as the widest has.
+        unsafe {
             // As many as the narrowest vectors need.
             let mut sums = [S::splat(R::EMPTY); LANES / 4];
             for at in (0..whole).step_by(LANES) {
@@ -348,14 +348,25 @@ impl<R: Rule> widest::Work for Slice<'_, R> {
                 if k < rest {
                     sums[k] = R::join_all::<S>(sums[k], S::load(from.add(whole + k * S::LANES)));
                 }
-                S::store(lanes.as_mut_ptr().add(k * S::LANES), sums[k]);
             }
-            whole + rest * S::LANES
-        };
-        for (lane, &x) in lanes.iter_mut().zip(&self.part[done..]) {
-            *lane = R::join(*lane, x);
+            let done = whole + rest * S::LANES;
+            if done < length {
+                S::store(lanes.as_mut_ptr(), sums[0]);
+                for (lane, &x) in lanes.iter_mut().zip(&self.part[done..]) {
+                    *lane = R::join(*lane, x);
+                }
+                sums[0] = S::load(lanes.as_ptr());
+            }
+            let mut width = count / 2;
+            while width > 0 {
+                for k in 0..width {
+                    sums[k] = R::join_all::<S>(sums[k], sums[k + width]);
+                }
+                width /= 2;
+            }
+            S::store(lanes.as_mut_ptr(), sums[0]);
         }
-        let mut width = LANES / 2;
+        let mut width = S::LANES / 2;
         while width > 0 {
             for k in 0..width {
                 lanes[k] = R::join(lanes[k], lanes[k + width]);

@@ -153,16 +153,17 @@ pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
     let threads = guard::threads();
     let size = count.div_ceil(threads * PARTS).max(least).max(1);
     let parts = count.div_ceil(size);
-    let run = |part: usize| {
-        (part * size..count.min((part + 1) * size)).for_each(task);
-        settle();
-    };
+    let run = |part: usize| (part * size..count.min((part + 1) * size)).for_each(task);
     let threads = parts.min(threads);
     if threads <= 1 {
-        return (0..parts).for_each(run);
+        (0..parts).for_each(run);
+        return settle();
     }
     if rayon::current_thread_index().is_some() {
-        return (0..parts).into_par_iter().for_each(run);
+        return (0..parts).into_par_iter().for_each(|part| {
+            run(part);
+            settle();
+        });
     }
     let shares: SmallVec<[Share; 4]> = (0..threads)
         .map(|number| Share { next: AtomicUsize::new(number * parts / threads), end: (number + 1) * parts / threads })
@@ -177,6 +178,8 @@ pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
                 run(part);
             }
         }
+        // Once, not for each part: it waits until everything is written.
+        settle();
     };
     if team::run(threads - 1, &work) {
         return;
