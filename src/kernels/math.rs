@@ -70,6 +70,8 @@ const BELOW: [f32; 12] = [
     -1.151_107,
     -0.999_999_94,
 ];
+/// `asin(a) / a - 1` by the square of `a`, over that square, up to one half.
+const ASIN: [f32; 6] = [0.033_690_847, 0.017_149_238, 0.031_100_662, 0.044_599_403, 0.075_000_94, 0.166_666_66];
 /// Two to the power of at most one half.
 const EXP2: [f32; 6] = [1.327_406_8e-3, 9.671_497e-3, 5.550_700_8e-2, 0.240_222_42, 0.693_147, 1.0];
 /// `erfc(z) = t exp(P(t) - z^2)` with `t = 1 / (1 + z / 2)`: unlike `1 - erf`, precise far out too.
@@ -128,11 +130,20 @@ pub fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// Of many terms two by two, by powers of the square: half as many steps that wait for each other.
 #[inline(always)]
 fn polynomial<const FMA: bool, const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
-    let mut sum = coefficients[0];
-    for coefficient in &coefficients[1..] {
-        sum = fma::<FMA>(sum, x, *coefficient);
+    if N < 6 {
+        let mut sum = coefficients[0];
+        for coefficient in &coefficients[1..] {
+            sum = fma::<FMA>(sum, x, *coefficient);
+        }
+        return sum;
+    }
+    let (square, odd) = (x * x, N % 2);
+    let mut sum = if odd == 1 { coefficients[0] } else { fma::<FMA>(coefficients[0], x, coefficients[1]) };
+    for pair in coefficients[2 - odd..].chunks_exact(2) {
+        sum = fma::<FMA>(sum, square, fma::<FMA>(pair[0], x, pair[1]));
     }
     sum
 }
@@ -478,16 +489,48 @@ pub fn rsqrt<const FMA: bool>(x: f32) -> f32 {
     1.0 / x.sqrt()
 }
 
-/// One over the root of a usual number: neither a root nor a division, which take longest of all.
+/// Two to the power of `x`.
 #[inline(always)]
-pub fn usual_rsqrt<const FMA: bool>(x: f32) -> f32 {
-    // The exponent halved; then two steps, each of which leaves the third power of the error.
-    let mut near = f32::from_bits(0x5f37_59df_u32.wrapping_sub(x.to_bits() >> 1));
-    for _ in 0..2 {
-        let error = fma::<FMA>(-(x * near), near, 1.0);
-        near = fma::<FMA>(near * error, fma::<FMA>(error, 0.375, 0.5), near);
-    }
-    near
+pub fn exp2<const FMA: bool>(x: f32) -> f32 {
+    let none = x < -150.0;
+    let shifted = (if none { 0.0 } else { within(x, -151.0, 129.0) }) + MAGIC;
+    let rest = if none { 0.0 } else { within(x, -151.0, 129.0) } - (shifted - MAGIC);
+    let k = (shifted.to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32);
+    let half = k >> 1;
+    let value = polynomial::<FMA, 6>(EXP2, rest) * power_of_two(half) * power_of_two(k.wrapping_sub(half));
+    if none { 0.0 } else { value }
+}
+
+/// The arc sine of a number of at most one half, by itself and its square.
+#[inline(always)]
+fn near_asin<const FMA: bool>(x: f32, square: f32) -> f32 {
+    fma::<FMA>(x * square, polynomial::<FMA, 6>(ASIN, square), x)
+}
+
+#[inline(always)]
+pub fn asin<const FMA: bool>(x: f32) -> f32 {
+    let size = x.abs();
+    let far = size > 0.5;
+    // Beyond one half, by half the angle from the pole.
+    let square = if far { fma::<FMA>(size, -0.5, 0.5) } else { x * x };
+    let value = near_asin::<FMA>(if far { square.sqrt() } else { size }, square);
+    (if far { fma::<FMA>(value, -2.0, FRAC_PI_2) } else { value }).copysign(x)
+}
+
+#[inline(always)]
+pub fn acos<const FMA: bool>(x: f32) -> f32 {
+    let size = x.abs();
+    let far = size > 0.5;
+    let square = if far { fma::<FMA>(size, -0.5, 0.5) } else { x * x };
+    let value = near_asin::<FMA>(if far { square.sqrt() } else { x }, square);
+    let beyond = if x < 0.0 { fma::<FMA>(value, -2.0, PI) } else { 2.0 * value };
+    if far { beyond } else { FRAC_PI_2 - value }
+}
+
+#[inline(always)]
+pub fn atanh<const FMA: bool>(x: f32) -> f32 {
+    let size = x.abs();
+    (0.5 * log1p::<FMA>((size + size) / (1.0 - size))).copysign(x)
 }
 
 /// `erfc` of `z`, which is not negative.

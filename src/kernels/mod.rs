@@ -18,6 +18,7 @@ pub mod copy;
 pub mod curves;
 pub mod depthwise;
 pub mod dots;
+pub mod double;
 pub mod element;
 pub mod entropy;
 pub mod extreme;

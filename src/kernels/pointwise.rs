@@ -100,10 +100,12 @@ struct Row1<'f, A, R, F> {
     f: &'f F,
 }
 
-impl<A: Copy, R: Copy, F: Fn(A) -> R> Task for Row1<'_, A, R, F> {
+impl<A: Copy, R: Copy, F: Fn(A) -> R + Copy> Task for Row1<'_, A, R, F> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Self { out, a, length, f } = self;
+        // What it keeps stands in registers then; read from memory where one branch needs it, no loop would vectorise.
+        let f = *f;
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
         unsafe {
             if (out.1, a.1) != (1, 1) {
@@ -121,7 +123,7 @@ impl<A: Copy, R: Copy, F: Fn(A) -> R> Task for Row1<'_, A, R, F> {
 }
 
 /// `out = f(a)`. `out` may be `a` itself.
-pub fn map1<A: Copy, R: Copy>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: impl Fn(A) -> R + Sync) {
+pub fn map1<A: Copy, R: Copy>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: impl Fn(A) -> R + Sync + Copy) {
     each_row(shape, [out, a], &|[o, i], length, [so, si]| {
         // SAFETY: as above.
         let (out, a) = unsafe { (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si)) };
@@ -137,10 +139,11 @@ struct Row2<'f, A, B, R, F> {
     f: &'f F,
 }
 
-impl<A: Copy, B: Copy, R: Copy, F: Fn(A, B) -> R> Task for Row2<'_, A, B, R, F> {
+impl<A: Copy, B: Copy, R: Copy, F: Fn(A, B) -> R + Copy> Task for Row2<'_, A, B, R, F> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Self { out, a, b, length, f } = self;
+        let f = *f;
         // SAFETY: as in `Row1`.
         unsafe {
             let own = size_of::<A>() == size_of::<R>() && out.0.cast::<A>() == a.0;
@@ -178,7 +181,7 @@ pub fn map2<A: Copy, B: Copy, R: Copy>(
     out: Strided<'_>,
     a: Strided<'_>,
     b: Strided<'_>,
-    f: impl Fn(A, B) -> R + Sync,
+    f: impl Fn(A, B) -> R + Sync + Copy,
 ) {
     each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
         // SAFETY: as in `Row1`.
@@ -213,13 +216,28 @@ struct Row3<'f, A, B, C, R, F> {
     f: &'f F,
 }
 
-impl<A: Copy, B: Copy, C: Copy, R: Copy, F: Fn(A, B, C) -> R> Task for Row3<'_, A, B, C, R, F> {
+impl<A: Copy, B: Copy, C: Copy, R: Copy, F: Fn(A, B, C) -> R + Copy> Task for Row3<'_, A, B, C, R, F> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Self { out, a, b, c, length, f } = self;
+        let f = *f;
         // SAFETY: as in `Row1`.
         unsafe {
+            let own = size_of::<A>() == size_of::<R>() && out.0.cast::<A>() == a.0;
             match (out.1, a.1, b.1, c.1) {
+                // In place, as in `Row1`.
+                (1, 1, 1, 1) if own => {
+                    let (out, a, b, c) = (out.dense(), Line(out.0.cast::<A>(), 1), b.dense(), c.dense());
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k))));
+                }
+                (1, 1, 1, 0) if own => {
+                    let (out, a, b, constant) = (out.dense(), Line(out.0.cast::<A>(), 1), b.dense(), c.read(0));
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), constant)));
+                }
+                (1, 1, 0, 0) => {
+                    let (out, a, one, other) = (out.dense(), a.dense(), b.read(0), c.read(0));
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), one, other)));
+                }
                 (1, 1, 1, 1) => {
                     let (out, a, b, c) = (out.dense(), a.dense(), b.dense(), c.dense());
                     (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), c.read(k))));
@@ -245,7 +263,7 @@ pub fn map3<A: Copy, B: Copy, C: Copy, R: Copy>(
     a: Strided<'_>,
     b: Strided<'_>,
     c: Strided<'_>,
-    f: impl Fn(A, B, C) -> R + Sync,
+    f: impl Fn(A, B, C) -> R + Sync + Copy,
 ) {
     each_row(shape, [out, a, b, c], &|[o, i, j, l], length, [so, si, sj, sl]| {
         // SAFETY: as in `Row1`.

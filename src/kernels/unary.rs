@@ -2,7 +2,9 @@
 
 use half::{bf16, f16};
 
-use super::curves::{Atan, Cos, Erf, Exp, Expm1, Log, Log1p, Log2, Log10, Relu, Rsqrt, Sigmoid, Sin, Tan, Tanh};
+use super::curves::{Acos, Asin, Atan, Atanh, Cos, Erf, Exp, Exp2, Expm1, Log, Log1p, Log2, Log10, Relu};
+use super::curves::{Rsqrt, Sigmoid, Sin, Tan, Tanh};
+use super::double;
 use super::number::Number;
 use super::pointwise::{Strided, map_halves, map1};
 use super::{complex, special, vector};
@@ -108,6 +110,7 @@ fn float32(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, single:
         Unary::Rsqrt => vector::map1(shape, out, a, &Rsqrt),
         Unary::Reciprocal => map1::<f32, f32>(shape, out, a, |x| 1.0 / x),
         Unary::Exp => vector::map1(shape, out, a, &Exp),
+        Unary::Exp2 => vector::map1(shape, out, a, &Exp2),
         Unary::Expm1 => vector::map1(shape, out, a, &Expm1),
         Unary::Log => vector::map1(shape, out, a, &Log),
         Unary::Log2 => vector::map1(shape, out, a, &Log2),
@@ -116,16 +119,21 @@ fn float32(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, single:
         Unary::Sin => vector::map1(shape, out, a, &Sin),
         Unary::Cos => vector::map1(shape, out, a, &Cos),
         Unary::Tan => vector::map1(shape, out, a, &Tan),
+        Unary::Asin => vector::map1(shape, out, a, &Asin),
+        Unary::Acos => vector::map1(shape, out, a, &Acos),
         Unary::Atan => vector::map1(shape, out, a, &Atan),
         Unary::Tanh => vector::map1(shape, out, a, &Tanh),
+        Unary::Atanh => vector::map1(shape, out, a, &Atanh),
         Unary::Erf => vector::map1(shape, out, a, &Erf),
+        Unary::Erfc => double::map::<f32, _>(shape, out, a, double::SingleErfc),
+        Unary::Erfinv => double::map::<f32, _>(shape, out, a, double::Erfinv),
         Unary::Sigmoid => vector::map1(shape, out, a, &Sigmoid),
         _ => map1::<f32, f32>(shape, out, a, single),
     }
 }
 
 /// As `float32`.
-fn float64(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, double: fn(f64) -> f64) {
+fn float64(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, function: fn(f64) -> f64) {
     match op {
         Unary::Sqrt => map1::<f64, f64>(shape, out, a, f64::sqrt),
         Unary::Rsqrt => map1::<f64, f64>(shape, out, a, |x| 1.0 / x.sqrt()),
@@ -135,7 +143,20 @@ fn float64(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, double:
         Unary::Round => map1::<f64, f64>(shape, out, a, f64::round_ties_even),
         Unary::Trunc => map1::<f64, f64>(shape, out, a, f64::trunc),
         Unary::Frac => map1::<f64, f64>(shape, out, a, |x| x - x.trunc()),
-        _ => map1::<f64, f64>(shape, out, a, double),
+        Unary::Exp => double::map::<f64, _>(shape, out, a, double::Exp),
+        Unary::Expm1 => double::map::<f64, _>(shape, out, a, double::Expm1),
+        Unary::Log => double::map::<f64, _>(shape, out, a, double::Log),
+        Unary::Log2 => double::map::<f64, _>(shape, out, a, double::Log2),
+        Unary::Log10 => double::map::<f64, _>(shape, out, a, double::Log10),
+        Unary::Log1p => double::map::<f64, _>(shape, out, a, double::Log1p),
+        Unary::Sin => double::map::<f64, _>(shape, out, a, double::Sin),
+        Unary::Cos => double::map::<f64, _>(shape, out, a, double::Cos),
+        Unary::Tanh => double::map::<f64, _>(shape, out, a, double::Tanh),
+        Unary::Sigmoid => double::map::<f64, _>(shape, out, a, double::Sigmoid),
+        Unary::Erf => double::map::<f64, _>(shape, out, a, double::Erf),
+        Unary::Erfc => double::map::<f64, _>(shape, out, a, double::Erfc),
+        Unary::Erfinv => double::map::<f64, _>(shape, out, a, double::Erfinv),
+        _ => map1::<f64, f64>(shape, out, a, function),
     }
 }
 
@@ -178,7 +199,7 @@ fn functions(op: Unary) -> Functions {
         Unary::Atanh => (libm::atanhf, libm::atanh),
         Unary::Erf => (libm::erff, libm::erf),
         Unary::Erfc => (libm::erfcf, libm::erfc),
-        Unary::Erfinv => (|x| special::erfinv(f64::from(x)) as f32, special::erfinv),
+        Unary::Erfinv => (|x| double::erfinv::<false>(f64::from(x)) as f32, double::erfinv::<false>),
         Unary::Lgamma => (|x| libm::lgamma(f64::from(x)) as f32, libm::lgamma),
         Unary::Digamma => (|x| special::digamma(f64::from(x)) as f32, special::digamma),
         Unary::Sinc => (|x| special::sinc(f64::from(x)) as f32, special::sinc),

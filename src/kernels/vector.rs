@@ -44,6 +44,14 @@ pub trait Lanes<const N: usize>: Sync {
     unsafe fn wide(&self, x: [__m512; N]) -> __m512 {
         x[0]
     }
+    /// Whether `narrow` computes 8 at once, for what has an instruction that `at` cannot name; none is far then.
+    const NARROW: bool = false;
+    /// # Safety
+    /// The processor has AVX2.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn narrow(&self, x: [__m256; N]) -> __m256 {
+        x[0]
+    }
 }
 
 /// The widest vectors that are used, in bits: what the processor has, or less where `PYBURN_VECTORS` says so.
@@ -278,7 +286,47 @@ unsafe fn sweep_256<const N: usize, L: Lanes<N>>(
     length: usize,
 ) -> bool {
     // SAFETY: the caller's.
-    unsafe { sweep::<N, true, L>(lanes, from, to, length) }
+    unsafe { sweep_fused(lanes, from, to, length) }
+}
+
+/// As `sweep`, with `Lanes::narrow` where there is one.
+///
+/// # Safety
+/// As `sweep`, on a processor with these instructions.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn sweep_fused<const N: usize, L: Lanes<N>>(
+    lanes: &L,
+    from: [*const f32; N],
+    to: *mut f32,
+    length: usize,
+) -> bool {
+    // SAFETY: the caller's; the last few go through a vector of their own.
+    unsafe {
+        if !L::NARROW {
+            return sweep::<N, true, L>(lanes, from, to, length);
+        }
+        let end = length / 8 * 8;
+        for at in (0..end).step_by(8) {
+            let mut x = [_mm256_setzero_ps(); N];
+            for (slot, from) in x.iter_mut().zip(from) {
+                *slot = _mm256_loadu_ps(from.add(at));
+            }
+            _mm256_storeu_ps(to.add(at), lanes.narrow(x));
+        }
+        if end < length {
+            let mut x = [_mm256_setzero_ps(); N];
+            let mut rest = [0.0; 8];
+            for (slot, from) in x.iter_mut().zip(from) {
+                std::ptr::copy_nonoverlapping(from.add(end), rest.as_mut_ptr(), length - end);
+                *slot = _mm256_loadu_ps(rest.as_ptr());
+            }
+            _mm256_storeu_ps(rest.as_mut_ptr(), lanes.narrow(x));
+            std::ptr::copy_nonoverlapping(rest.as_ptr(), to.add(end), length - end);
+        }
+    }
+    false
 }
 
 /// As `sweep`, past the caches; `to` is aligned to its elements.
@@ -298,14 +346,14 @@ unsafe fn sweep_past<const N: usize, L: Lanes<N>>(
     let mut block = [0.0; PAST];
     // SAFETY: the caller's; a block has room for what is computed at once.
     unsafe {
-        let mut far = sweep::<N, true, L>(lanes, from, to, head);
+        let mut far = sweep_fused(lanes, from, to, head);
         for at in (head..end).step_by(PAST) {
-            far |= sweep::<N, true, L>(lanes, from.map(|from| from.add(at)), block.as_mut_ptr(), PAST);
+            far |= sweep_fused(lanes, from.map(|from| from.add(at)), block.as_mut_ptr(), PAST);
             for k in (0..PAST).step_by(8) {
                 _mm256_stream_ps(to.add(at + k), _mm256_loadu_ps(block.as_ptr().add(k)));
             }
         }
-        far | sweep::<N, true, L>(lanes, from.map(|from| from.add(end)), to.add(end), length - end)
+        far | sweep_fused(lanes, from.map(|from| from.add(end)), to.add(end), length - end)
     }
 }
 
@@ -361,11 +409,34 @@ unsafe fn far_block<const N: usize, L: Lanes<N>>(lanes: &L, from: [*const f32; N
             if swept(&whole, from, block.as_mut_ptr().cast(), count) {
                 far_ones(&whole, from, block.as_mut_ptr().cast(), count);
             }
-            // The others stay what they are among neighbours of any kind.
-            for (k, value) in block[..count].iter().enumerate() {
-                if lanes.is_far(from.map(|from| from.add(k).read_unaligned())) {
-                    to.add(k).write_unaligned(value.assume_init());
+            dispatch(Merge { lanes, from, values: block.as_ptr().cast(), to, length: count });
+        }
+    }
+}
+
+/// What is far from `values`; the others stay what they are among neighbours of any kind. Without branches, which would
+/// be guessed wrong half of the time where signs are mixed.
+struct Merge<'a, const N: usize, L> {
+    lanes: &'a L,
+    from: [*const f32; N],
+    values: *const f32,
+    to: *mut f32,
+    length: usize,
+}
+
+impl<const N: usize, L: Lanes<N>> Task for Merge<'_, N, L> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { lanes, from, values, to, length } = self;
+        for k in 0..length {
+            let mut x = [0.0; N];
+            // SAFETY: whoever makes it vouches for `length` elements at all pointers.
+            unsafe {
+                for (slot, from) in x.iter_mut().zip(from) {
+                    *slot = from.add(k).read_unaligned();
                 }
+                let (near, far) = (to.add(k).read_unaligned(), values.add(k).read_unaligned());
+                to.add(k).write_unaligned(if lanes.is_far(x) { far } else { near });
             }
         }
     }
@@ -476,6 +547,11 @@ pub fn is_wide<T: 'static>() -> bool {
     #[cfg(not(target_arch = "x86_64"))]
     let wide = false;
     wide && std::any::TypeId::of::<T>() == std::any::TypeId::of::<f32>()
+}
+
+/// Whether rows of `T`, which is float32, are computed by AVX2 at least.
+pub fn is_fused_for<T: 'static>() -> bool {
+    is_fused() && std::any::TypeId::of::<T>() == std::any::TypeId::of::<f32>()
 }
 
 /// Whether loops over float32 functions have vectors of eight numbers at least.

@@ -13,11 +13,11 @@ use crate::autograd::{Record, grad_enabled, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::Result;
 use crate::guard;
-use crate::kernels::curves;
 use crate::kernels::memory::Elements;
 use crate::kernels::pointwise::{Strided, map1};
 use crate::kernels::softmax::{self, At, Lines};
 use crate::kernels::vector::{self, Lanes, Plain};
+use crate::kernels::{curves, double};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::wrap_dim;
@@ -31,7 +31,7 @@ fn float_map(
     name: &'static str,
     x: &Tensor,
     lanes: impl Lanes<1>,
-    f: impl Fn(f64) -> f64 + Sync,
+    f: impl Fn(f64) -> f64 + Sync + Copy,
     gpu: impl FnOnce(DispatchTensor) -> DispatchTensor + Send,
 ) -> Result<Tensor> {
     let dtype = x.dtype();
@@ -41,7 +41,7 @@ fn float_map(
         |shape, out, [x]| {
             match dtype {
                 DType::F32 => vector::map1(shape, out, x, &lanes),
-                _ => map_as(dtype, shape, out, x, &f),
+                _ => map_as(dtype, shape, out, x, f),
             }
             Ok(())
         },
@@ -72,11 +72,11 @@ pub fn slope(
 }
 
 /// Computes in float64 and rounds once.
-fn map_as(dtype: DType, shape: &[usize], out: Strided<'_>, x: Strided<'_>, f: &(impl Fn(f64) -> f64 + Sync)) {
+fn map_as(dtype: DType, shape: &[usize], out: Strided<'_>, x: Strided<'_>, f: impl Fn(f64) -> f64 + Sync + Copy) {
     match dtype {
         DType::F64 => map1::<f64, f64>(shape, out, x, f),
-        DType::F16 => map1(shape, out, x, |x: half::f16| half::f16::from_f64(f(x.to_f64()))),
-        _ => map1(shape, out, x, |x: half::bf16| half::bf16::from_f64(f(x.to_f64()))),
+        DType::F16 => map1(shape, out, x, move |x: half::f16| half::f16::from_f64(f(x.to_f64()))),
+        _ => map1(shape, out, x, move |x: half::bf16| half::bf16::from_f64(f(x.to_f64()))),
     }
 }
 
@@ -107,7 +107,7 @@ pub fn leaky_relu(x: &Tensor, slope_below: f64) -> Result<Tensor> {
         "leaky_relu",
         x,
         curves::LeakyRelu { below: single },
-        |x| if x > 0.0 { x } else { x * slope_below },
+        move |x| if x > 0.0 { x } else { x * slope_below },
         |x| Dispatch::leaky_relu(x, burn_std::Scalar::Float(slope_below)),
     )?;
     if let Some(record) = Record::new("LeakyReluBackward0", &[x]) {
@@ -124,13 +124,16 @@ pub fn leaky_relu(x: &Tensor, slope_below: f64) -> Result<Tensor> {
 
 /// `scale * x` above zero, `scale * alpha * (exp(input_scale * x) - 1)` below: elu, selu and celu.
 pub fn elu(x: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
-    let below = move |x: f64| scale * alpha * (input_scale * x).exp_m1();
+    let below = move |x: f64| scale * alpha * double::expm1::<false>(input_scale * x);
     let [single_below, single_scale, single_input] = [scale * alpha, scale, input_scale].map(|value| value as f32);
     let out = float_map(
         "elu",
         x,
         curves::Elu { below: single_below, scale: single_scale, input_scale: single_input },
-        |x| if x > 0.0 { scale * x } else { below(x) },
+        move |x| {
+            let curve = below(x);
+            if x > 0.0 { scale * x } else { curve }
+        },
         |x| {
             let positive = scaled(Dispatch::relu(x.clone()), scale);
             let rest = Dispatch::float_neg(Dispatch::relu(Dispatch::float_neg(x)));
@@ -185,7 +188,7 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
         "gelu",
         x,
         curves::GeluTanh {},
-        move |x| 0.5 * x * (1.0 + inner(x).tanh()),
+        move |x| 0.5 * x * (1.0 + double::tanh::<false>(inner(x))),
         |x| {
             let cube = Dispatch::float_mul(Dispatch::float_mul(x.clone(), x.clone()), x.clone());
             let inner = scaled(Dispatch::float_add(x.clone(), scaled(cube, TANH_CUBIC)), TANH_SCALE);
@@ -211,7 +214,7 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
 
 pub fn silu(x: &Tensor) -> Result<Tensor> {
     let gpu = |x: DispatchTensor| Dispatch::float_mul(x.clone(), burn_math::sigmoid(x));
-    let out = float_map("silu", x, curves::Silu {}, |x| x / (1.0 + (-x).exp()), gpu)?;
+    let out = float_map("silu", x, curves::Silu {}, |x| x / (1.0 + double::exp::<false>(-x)), gpu)?;
     if let Some(record) = Record::new("SiluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
@@ -227,7 +230,10 @@ pub fn silu(x: &Tensor) -> Result<Tensor> {
 
 /// `log(1 + exp(beta * x)) / beta`, the identity where `beta * x` is above the threshold.
 pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    let soft = move |x: f64| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
+    let soft = move |x: f64| {
+        let soft = double::log1p::<false>(double::exp::<false>(x * beta)) / beta;
+        if x * beta > threshold { x } else { soft }
+    };
     let (single_beta, single_threshold) = (beta as f32, threshold as f32);
     let lanes = curves::Softplus { beta: single_beta, threshold: single_threshold };
     let out = float_map("softplus", x, lanes, soft, |x| {
@@ -256,7 +262,7 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
         "mish",
         x,
         curves::Mish {},
-        |x| x * x.exp().ln_1p().tanh(),
+        |x| x * double::tanh::<false>(double::log1p::<false>(double::exp::<false>(x))),
         |x| {
             let tail = burn_math::log1p_exp_neg_abs(x.clone());
             let soft = Dispatch::float_add(Dispatch::relu(x.clone()), tail);
@@ -282,7 +288,7 @@ pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
         "logsigmoid",
         &x.contiguous_data()?,
         curves::LogSigmoid {},
-        |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
+        |x| (if x > 0.0 { 0.0 } else { x }) - double::log1p::<false>(double::exp::<false>(-x.abs())),
         |x| {
             let below = Dispatch::relu(Dispatch::float_neg(x.clone()));
             Dispatch::float_neg(Dispatch::float_add(below, burn_math::log1p_exp_neg_abs(x)))
@@ -409,15 +415,8 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
     let own = |bound: f64| if x.dtype() == DType::F64 { bound } else { f64::from(bound as f32) };
     let (lambda, shift) = (own(lambda), own(shift));
     let f = move |x: f64| {
-        if x.is_nan() {
-            x
-        } else if x > lambda {
-            x - shift
-        } else if x < -lambda {
-            x + shift
-        } else {
-            0.0
-        }
+        let moved = if x > lambda { x - shift } else { x + shift };
+        if x.abs() <= lambda { 0.0 } else { moved }
     };
     let out = if x.device().is_cpu() {
         let (bound, step) = (lambda as f32, shift as f32);

@@ -308,6 +308,11 @@ impl PyTensor {
         unary::polygamma(n, &self.tensor)
     }
 
+    /// The number below which a normal one lies with each probability, in float64.
+    fn _ndtri(&self) -> Result<Tensor> {
+        unary::ndtri(&self.tensor)
+    }
+
     /// Whether each element is false.
     fn logical_not(&self) -> Result<Tensor> {
         bitwise::logical_not(&self.tensor)

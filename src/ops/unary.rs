@@ -14,7 +14,7 @@ use crate::dtype::{DType, Kind, default_dtype};
 use crate::error::{self, Result};
 use crate::kernels::pointwise::map1;
 use crate::kernels::unary::{self as kernel, Unary};
-use crate::kernels::{curves, special};
+use crate::kernels::{curves, double, special};
 use crate::tensor::Tensor;
 
 /// Computes `op(x)` in `dtype` without recording; into `target` when one is given.
@@ -210,6 +210,18 @@ pub fn polygamma(n: u32, x: &Tensor) -> Result<Tensor> {
         record.save(x).finish(&out, move |c| grads([Some(mul(&c.grad()?, &polygamma(n + 1, c.saved(0)?)?)?)]));
     }
     Ok(out)
+}
+
+/// The number below which a normal one lies with each probability, of float64 on the CPU.
+pub fn ndtri(x: &Tensor) -> Result<Tensor> {
+    evaluate(
+        Call { name: "ndtri", args: [Arg::Tensor(x)], dtypes: [DType::F64], out: DType::F64, into: None },
+        |shape, out, [x]| {
+            double::map::<f64, _>(shape, out, x, double::Ndtri);
+            Ok(())
+        },
+        |_, _| Ok(None),
+    )
 }
 
 /// Rounded to `decimals` places (to tens, hundreds, ... where negative).

@@ -70,23 +70,6 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return elementwise(input, _log_ndtr, slope, out)
 
 
-def _ndtri(p: Tensor) -> Tensor:
-    upper = p > 0.5
-    tail = select(upper, 1 - p, p)
-    inside = (tail > 0) & (tail <= 0.5)
-    log_p = tail.masked_fill(~inside, 0.5).log()
-    t = (-2 * log_p).sqrt()
-    # A rational start (Abramowitz and Stegun, 26.2.23), then Newton's steps on the logarithm.
-    above = 2.515517 + t * (0.802853 + t * 0.010328)
-    z = -(t - above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))))
-    for _ in range(4):
-        value = _log_ndtr(z)
-        z = z - (value - log_p) * (value + z * z / 2).exp() * _ROOT_2PI
-    z = z.masked_fill(tail == 0.5, 0.0)
-    edge = select(p == 0, -math.inf, select(p == 1, math.inf, math.nan))
-    return select(inside, select(upper, -z, z), edge)
-
-
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of `ndtr`.
 
@@ -95,7 +78,7 @@ def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> pyburn.special.ndtri(pyburn.tensor([0.0, 0.25, 0.5, 1.0]))
         tensor([   -inf, -0.6745,  0.0000,     inf])
     """
-    return elementwise(input, _ndtri, lambda x, y: _ROOT_2PI * (y * y / 2).exp(), out)
+    return elementwise(input, lambda x: x._ndtri(), lambda x, y: _ROOT_2PI * (y * y / 2).exp(), out)
 
 
 def _entr(x: Tensor) -> Tensor:

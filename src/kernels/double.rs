@@ -1,0 +1,617 @@
+//! Functions of float64 without branches, so that loops over them vectorise (benchmarks/bars.py: elementwise).
+//!
+//! `FMA` is as in `math`. Errors stay within two units in the last place.
+
+use super::pointwise::{Strided, each_row};
+use super::vector::{Task, dispatch_narrow};
+
+/// A sum with it rounds to an integer, which then stands in the lowest bits.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// log(2) in two parts; a product of the first with a small integer is exact.
+const LN2_HIGH: f64 = 0.693_147_180_369_123_8;
+const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+/// log10(2) in two parts, as above.
+const LG2_HIGH: f64 = 0.301_029_995_663_611_8;
+const LG2_LOW: f64 = 3.694_239_077_158_931e-13;
+/// pi / 2 in three parts, the first two of 33 bits.
+const QUARTER: [f64; 3] = [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_795_950_7e-21];
+/// Magnitude up to which products of `QUARTER` and a whole number are exact.
+const FARTHEST_ANGLE: f64 = 1_000_000.0;
+/// What `exp(x)` is more than `1 + x`, over the square: one over the factorials.
+const EXP: [f64; 12] = [
+    1.605_904_383_682_161_3e-10,
+    2.087_675_698_786_81e-9,
+    2.505_210_838_544_172e-8,
+    2.755_731_922_398_589_3e-7,
+    2.755_731_922_398_589e-6,
+    2.480_158_730_158_73e-5,
+    1.984_126_984_126_984e-4,
+    1.388_888_888_888_889e-3,
+    8.333_333_333_333_333e-3,
+    4.166_666_666_666_666_4e-2,
+    0.166_666_666_666_666_66,
+    0.5,
+];
+/// `log((1 + s) / (1 - s)) / s - 2` by the square of `s`, without its first factor.
+const LOG: [f64; 7] = [
+    0.147_981_986_051_165_86,
+    0.153_138_376_992_093_73,
+    0.181_835_721_616_180_5,
+    0.222_221_984_321_497_84,
+    0.285_714_287_436_623_9,
+    0.399_999_999_994_094_2,
+    0.666_666_666_666_673_5,
+];
+const SIN: [f64; 6] = [
+    1.589_690_995_211_55e-10,
+    -2.505_076_025_340_686_3e-8,
+    2.755_731_370_707_006_8e-6,
+    -1.984_126_982_985_795e-4,
+    8.333_333_333_322_49e-3,
+    -0.166_666_666_666_666_32,
+];
+const COS: [f64; 6] = [
+    -1.135_964_755_778_819_5e-11,
+    2.087_572_321_298_175e-9,
+    -2.755_731_435_139_066_3e-7,
+    2.480_158_728_947_673e-5,
+    -1.388_888_888_887_411e-3,
+    4.166_666_666_666_66e-2,
+];
+/// Of `w`, the logarithm of one over `1 - y^2`, up to `NEAR`: `erfinv(y) / y`.
+const INVERSE: [f64; 23] = [
+    -2.362_369_698_566_107e-22,
+    -1.678_733_061_525_677_3e-19,
+    1.102_777_159_150_003_3e-18,
+    1.112_579_475_937_946_4e-17,
+    -1.290_702_354_613_073e-16,
+    2.166_994_626_283_574e-17,
+    6.581_955_305_929_239e-15,
+    -4.055_413_974_688_6e-14,
+    -8.106_594_456_438_496e-14,
+    2.633_572_492_460_848_4e-12,
+    -1.297_750_520_201_496_6e-11,
+    -5.415_441_775_469_663_5e-11,
+    1.051_220_244_012_178_4e-9,
+    -4.112_633_104_297_614e-9,
+    -2.907_038_666_019_143e-8,
+    4.234_787_767_278_065_3e-7,
+    -1.365_469_179_659_206_8e-6,
+    -1.388_252_336_127_687_6e-5,
+    1.867_342_080_212_427e-4,
+    -7.407_025_341_669_402e-4,
+    -6.033_670_871_427_011e-3,
+    0.240_158_182_425_589_7,
+    1.653_654_562_683_102_7,
+];
+/// The same by the root of `w`, up to `ROOTS` one after the other.
+const INVERSE_ROOT: [[f64; 19]; 4] = [
+    [
+        -3.831_039_946_072_411e-10,
+        9.071_950_571_029_922e-8,
+        -2.686_097_572_557_146_3e-7,
+        1.832_399_988_132_858e-8,
+        1.495_826_315_298_491_7e-6,
+        -4.013_946_398_190_292e-6,
+        2.927_372_211_598_692_4e-6,
+        1.247_534_347_437_693_1e-5,
+        -4.731_952_918_337_189e-5,
+        6.828_484_052_292_924e-5,
+        2.403_136_324_544_054_6e-5,
+        -3.550_375_186_306_976_3e-4,
+        9.532_893_521_118_177e-4,
+        -1.688_275_556_168_180_2e-3,
+        2.491_442_097_619_881_3e-3,
+        -3.751_208_507_563_853_6e-3,
+        5.370_914_553_558_198_5e-3,
+        1.005_258_967_694_159_2,
+        3.083_885_610_492_220_8,
+    ],
+    [
+        0.0,
+        0.0,
+        1.893_668_407_782_241_5e-11,
+        -2.370_055_128_608_467_5e-10,
+        9.432_597_243_310_944e-10,
+        -2.165_719_229_555_952_4e-9,
+        4.136_993_238_572_669e-9,
+        -7.994_753_923_205_347e-9,
+        1.663_908_173_854_497_4e-8,
+        -4.554_187_672_328_553_5e-8,
+        1.791_002_864_050_488e-7,
+        -8.310_296_579_682_297e-7,
+        3.889_945_060_874_419e-6,
+        -1.716_264_142_087_815e-5,
+        6.680_006_782_604_713e-5,
+        -1.865_130_165_434_320_4e-4,
+        -1.988_588_686_071_401_8e-4,
+        1.010_266_564_502_272,
+        4.950_934_853_078_874,
+    ],
+    [
+        3.669_665_767_879_774_7e-19,
+        -3.469_253_769_465_692_4e-18,
+        1.780_213_689_942_690_7e-17,
+        -1.619_573_086_373_745e-16,
+        1.701_698_888_323_697_2e-15,
+        -1.522_234_364_475_936_3e-14,
+        1.318_906_234_084_868_2e-13,
+        -1.140_192_827_390_102_3e-12,
+        9.650_347_186_431_17e-12,
+        -7.918_986_331_010_405e-11,
+        6.225_704_797_567_1e-10,
+        -4.570_821_567_084_671e-9,
+        2.945_858_870_127_902_5e-8,
+        -1.331_864_767_756_862_4e-7,
+        -3.079_640_345_988_426_4e-7,
+        2.044_609_233_271_463_2e-5,
+        -4.027_866_263_085_455e-4,
+        1.006_646_193_010_546_8,
+        8.984_939_177_788_311,
+    ],
+    [
+        1.694_555_362_585_986_6e-25,
+        -3.119_609_316_618_902_6e-24,
+        9.007_380_691_297_846e-24,
+        -1.371_394_905_740_332_1e-22,
+        7.497_760_307_720_569e-21,
+        -1.218_835_356_373_856_3e-19,
+        1.477_432_718_054_078e-18,
+        -1.754_408_531_729_585e-17,
+        1.087_401_778_537_909_3e-16,
+        3.359_656_677_340_832_8e-15,
+        -1.876_844_094_367_417_2e-13,
+        6.394_698_906_384_797e-12,
+        -1.869_044_322_864_842_5e-10,
+        5.086_013_037_073_249e-9,
+        -1.334_525_779_431_083_7e-7,
+        3.449_563_409_508_076_3e-6,
+        -8.955_547_534_791_434e-5,
+        1.002_404_180_352_662_9,
+        19.627_342_277_976_05,
+    ],
+];
+/// `log(erfc(z) / t) + z^2` with `t = 1 / (1 + z / 2)`, by `t` from `TAIL_MIDDLE` on; the first for results of float32.
+const SINGLE_TAIL: [f64; 15] = [
+    -0.206_285_637_943_328_52,
+    0.104_535_299_678_602_34,
+    0.289_680_874_937_175_76,
+    -0.232_289_676_878_422_72,
+    -0.194_494_101_878_754_68,
+    0.293_251_060_015_285_06,
+    0.060_414_705_650_906_81,
+    -0.296_700_888_122_861_3,
+    0.040_774_446_438_094_226,
+    0.298_082_040_227_400_76,
+    -0.108_225_541_528_531_5,
+    -0.393_365_171_297_213_27,
+    0.149_970_706_455_851_37,
+    1.356_878_755_924_586_5,
+    -0.625_674_398_032_469,
+];
+const TAIL: [f64; 27] = [
+    0.023_594_747_713_702_183,
+    0.139_648_843_261_576_56,
+    -0.241_686_258_611_807_79,
+    -0.128_906_284_362_063_94,
+    0.466_128_888_904_857_43,
+    -0.176_157_546_278_281_45,
+    -0.381_081_872_921_846,
+    0.468_336_299_791_633,
+    0.029_671_264_726_134_225,
+    -0.476_176_145_622_971_56,
+    0.301_405_205_588_292_87,
+    0.242_659_971_215_640_9,
+    -0.425_363_664_535_390_5,
+    0.035_384_110_736_462_74,
+    0.356_764_955_201_167_3,
+    -0.220_607_580_891_693_97,
+    -0.205_225_349_716_839_12,
+    0.292_059_109_429_557_26,
+    0.061_346_705_016_656_226,
+    -0.296_628_655_422_166_4,
+    0.040_732_546_828_022_94,
+    0.298_079_594_583_851_14,
+    -0.108_224_706_150_587_32,
+    -0.393_365_131_333_859_6,
+    0.149_970_701_615_212_53,
+    1.356_878_755_713_702_3,
+    -0.625_674_398_032_469,
+];
+const TAIL_MIDDLE: f64 = 0.534_129_692_832_764_5;
+/// `erf(a) / a` by the square of `a`, from one half on, up to one.
+const ERF: [f64; 13] = [
+    5.957_176_147_748_911e-11,
+    -7.798_543_168_142_326e-10,
+    9.387_642_467_190_585e-9,
+    -1.042_036_943_777_673_8e-7,
+    1.053_644_949_301_286e-6,
+    -9.614_808_686_837_411e-6,
+    7.829_649_525_503_34e-5,
+    -0.000_561_189_422_115_995_7,
+    0.003_480_274_496_665_589,
+    -0.018_283_884_489_152_906,
+    0.079_409_986_755_934_83,
+    -0.281_072_178_045_434_2,
+    0.965_468_738_669_867_3,
+];
+const NEAR: f64 = 6.25;
+const ROOTS: [f64; 3] = [4.0, 6.2, 12.0];
+const MIDDLES: [f64; 4] = [3.25, 5.1, 9.1, 19.7];
+
+#[inline(always)]
+fn fma<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FMA { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// Two terms at a time, as in `math`.
+#[inline(always)]
+fn polynomial<const FMA: bool, const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
+    let (square, odd) = (x * x, N % 2);
+    let mut sum = if odd == 1 { coefficients[0] } else { fma::<FMA>(coefficients[0], x, coefficients[1]) };
+    for pair in coefficients[2 - odd..].chunks_exact(2) {
+        sum = fma::<FMA>(sum, square, fma::<FMA>(pair[0], x, pair[1]));
+    }
+    sum
+}
+
+/// 2 to the power of a whole number within the range of normal numbers.
+#[inline(always)]
+fn power_of_two(exponent: i64) -> f64 {
+    f64::from_bits((exponent.wrapping_add(1023) as u64).wrapping_shl(52))
+}
+
+/// A small whole number as a float, without a conversion, which few processors have for vectors.
+#[inline(always)]
+fn whole(number: i64) -> f64 {
+    f64::from_bits(number.wrapping_add(MAGIC.to_bits() as i64) as u64) - MAGIC
+}
+
+/// Half of a number above -4096; narrow vectors of integers of 64 bits have no shifts that keep a sign.
+#[inline(always)]
+fn halved(number: i64) -> i64 {
+    (number.wrapping_add(4096) as u64 >> 1) as i64 - 2048
+}
+
+/// `x` as `k * log(2) + r`: `k`, and what `exp(r)` is more than one.
+#[inline(always)]
+fn split<const FMA: bool>(x: f64) -> (i64, f64) {
+    let shifted = fma::<FMA>(x, std::f64::consts::LOG2_E, MAGIC);
+    let count = shifted - MAGIC;
+    let rest = fma::<FMA>(count, -LN2_LOW, fma::<FMA>(count, -LN2_HIGH, x));
+    let more = fma::<FMA>(rest * rest, polynomial::<FMA, 12>(&EXP, rest), rest);
+    ((shifted.to_bits() as i64).wrapping_sub(MAGIC.to_bits() as i64), more)
+}
+
+/// A NaN fails both comparisons and stays.
+#[inline(always)]
+fn within(x: f64, low: f64, high: f64) -> f64 {
+    let x = if x > high { high } else { x };
+    if x < low { low } else { x }
+}
+
+#[inline(always)]
+pub fn exp<const FMA: bool>(x: f64) -> f64 {
+    let (k, more) = split::<FMA>(within(x, -746.0, 710.0));
+    let half = halved(k);
+    (1.0 + more) * power_of_two(half) * power_of_two(k.wrapping_sub(half))
+}
+
+#[inline(always)]
+pub fn expm1<const FMA: bool>(x: f64) -> f64 {
+    let (k, more) = split::<FMA>(within(x, -60.0, 710.0));
+    // Half of it, which is finite where the power is.
+    let scale = power_of_two(k.wrapping_sub(1));
+    let value = 2.0 * fma::<FMA>(more, scale, scale - 0.5);
+    if x.abs() < 1e-290 { x } else { value }
+}
+
+/// The exponent of a positive number, and the logarithm of its mantissa, which lies around one.
+#[inline(always)]
+fn log_parts<const FMA: bool>(x: f64) -> (f64, f64, f64) {
+    const BIAS: i64 = 2048;
+    let small = x < f64::MIN_POSITIVE;
+    let bits = (if small { x * 18_014_398_509_481_984.0 } else { x }).to_bits() as i64;
+    let above = bits.wrapping_sub(std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64).wrapping_add(BIAS << 52);
+    let exponent = (above as u64 >> 52) as i64 - BIAS;
+    let apart = f64::from_bits(bits.wrapping_sub(exponent.wrapping_shl(52)) as u64) - 1.0;
+    (whole(exponent) - if small { 54.0 } else { 0.0 }, apart, curve::<FMA>(apart))
+}
+
+/// What `log(1 + apart)` is less than `apart`.
+#[inline(always)]
+fn curve<const FMA: bool>(apart: f64) -> f64 {
+    let part = apart / (2.0 + apart);
+    let square = part * part;
+    let half = 0.5 * apart * apart;
+    half - part * (half + square * polynomial::<FMA, 7>(&LOG, square))
+}
+
+/// `value` where a logarithm of `x` is finite.
+#[inline(always)]
+fn log_special(x: f64, value: f64) -> f64 {
+    let value = if x == f64::INFINITY { x } else { value };
+    let outside = if x == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
+    if x > 0.0 { value } else { outside }
+}
+
+#[inline(always)]
+pub fn log<const FMA: bool>(x: f64) -> f64 {
+    let (exponent, apart, less) = log_parts::<FMA>(x);
+    log_special(x, exponent * LN2_HIGH - ((less - exponent * LN2_LOW) - apart))
+}
+
+#[inline(always)]
+fn log2<const FMA: bool>(x: f64) -> f64 {
+    let (exponent, apart, less) = log_parts::<FMA>(x);
+    log_special(x, fma::<FMA>(apart - less, std::f64::consts::LOG2_E, exponent))
+}
+
+#[inline(always)]
+fn log10<const FMA: bool>(x: f64) -> f64 {
+    let (exponent, apart, less) = log_parts::<FMA>(x);
+    let mantissa = fma::<FMA>(apart - less, std::f64::consts::LOG10_E, exponent * LG2_LOW);
+    log_special(x, fma::<FMA>(exponent, LG2_HIGH, mantissa))
+}
+
+#[inline(always)]
+pub fn log1p<const FMA: bool>(x: f64) -> f64 {
+    let sum = 1.0 + x;
+    let lost = (x - (sum - 1.0)) / sum;
+    let correction = if sum > 0.0 && sum < f64::INFINITY { lost } else { 0.0 };
+    let value = log::<FMA>(sum) + correction;
+    if x.abs() < 1e-290 { x } else { value }
+}
+
+#[inline(always)]
+pub fn sigmoid<const FMA: bool>(x: f64) -> f64 {
+    1.0 / (1.0 + exp::<FMA>(-x))
+}
+
+#[inline(always)]
+pub fn tanh<const FMA: bool>(x: f64) -> f64 {
+    let decay = expm1::<FMA>(-2.0 * x.abs());
+    let value = (-decay / (decay + 2.0)).copysign(x);
+    if x.abs() < 1e-290 { x } else { value }
+}
+
+/// Sine of an angle of at most `FARTHEST_ANGLE`, after `turns` more quarters.
+#[inline(always)]
+fn turned<const FMA: bool>(x: f64, turns: u64) -> f64 {
+    let shifted = fma::<FMA>(x, std::f64::consts::FRAC_2_PI, MAGIC);
+    let count = shifted - MAGIC;
+    let [high, middle, low] = QUARTER;
+    let rest = fma::<FMA>(count, -low, fma::<FMA>(count, -middle, fma::<FMA>(count, -high, x)));
+    let square = rest * rest;
+    let sine = fma::<FMA>(square * rest, polynomial::<FMA, 6>(&SIN, square), rest);
+    let half = 0.5 * square;
+    let near = 1.0 - half;
+    let cosine = near + (((1.0 - near) - half) + square * square * polynomial::<FMA, 6>(&COS, square));
+    let quarter = shifted.to_bits().wrapping_add(turns);
+    let value = if quarter & 1 == 0 { sine } else { cosine };
+    f64::from_bits(value.to_bits() ^ (quarter.wrapping_shl(62) & (1 << 63)))
+}
+
+/// `erfc` of `z`, which is not negative; only with fused products, which leave what a square loses.
+#[inline(always)]
+fn tail<const N: usize>(z: f64, curve: &[f64; N]) -> f64 {
+    let z = if z > 28.0 { 28.0 } else { z };
+    let (square, t) = (z * z, 1.0 / z.mul_add(0.5, 1.0));
+    let rest = polynomial::<true, N>(curve, t - TAIL_MIDDLE);
+    // The exponent's own rounding, by which far out the power would lose digits.
+    let power = rest - square;
+    let taken = power - rest;
+    let lost = (rest - (power - taken)) + (-square - taken) - z.mul_add(z, -square);
+    let value = t * exp::<true>(power);
+    value.mul_add(lost, value)
+}
+
+#[inline(always)]
+fn erfc_by<const FMA: bool, const N: usize>(x: f64, curve: &[f64; N]) -> f64 {
+    if !FMA {
+        return libm::erfc(x);
+    }
+    let tail = tail(x.abs(), curve);
+    if x < 0.0 { 2.0 - tail } else { tail }
+}
+
+#[inline(always)]
+fn erfc<const FMA: bool>(x: f64) -> f64 {
+    erfc_by::<FMA, 27>(x, &TAIL)
+}
+
+/// Of a float32.
+#[inline(always)]
+fn single_erfc<const FMA: bool>(x: f64) -> f64 {
+    erfc_by::<FMA, 15>(x, &SINGLE_TAIL)
+}
+
+#[inline(always)]
+fn erf<const FMA: bool>(x: f64) -> f64 {
+    if !FMA {
+        return libm::erf(x);
+    }
+    let size = x.abs();
+    let near = size * polynomial::<true, 13>(&ERF, size.mul_add(size, -0.5));
+    let far = 1.0 - tail(size, &TAIL);
+    (if size < 1.0 { near } else { far }).copysign(x)
+}
+
+/// `erfinv(y) / y` where `w` is the logarithm of one over `1 - y^2`; of its root the first `N` curves are enough.
+#[inline(always)]
+fn inverse<const FMA: bool, const N: usize>(w: f64) -> f64 {
+    let near = polynomial::<FMA, 23>(&INVERSE, w - 0.5 * NEAR);
+    let root = w.sqrt();
+    let mut far = polynomial::<FMA, 19>(&INVERSE_ROOT[0], root - MIDDLES[0]);
+    for k in 1..N {
+        let next = polynomial::<FMA, 19>(&INVERSE_ROOT[k], root - MIDDLES[k]);
+        far = if root > ROOTS[k - 1] { next } else { far };
+    }
+    if w < NEAR { near } else { far }
+}
+
+#[inline(always)]
+pub fn erfinv<const FMA: bool>(y: f64) -> f64 {
+    let w = -log::<FMA>((1.0 - y) * (1.0 + y));
+    let value = y * inverse::<FMA, 2>(w);
+    if y.abs() == 1.0 { f64::INFINITY.copysign(y) } else { value }
+}
+
+/// The number below which a normal one lies with probability `p`.
+#[inline(always)]
+fn ndtri<const FMA: bool>(p: f64) -> f64 {
+    let y = 2.0 * p - 1.0;
+    let w = -log::<FMA>(4.0 * p * (1.0 - p));
+    let value = std::f64::consts::SQRT_2 * y * inverse::<FMA, 4>(w);
+    if p == 0.0 || p == 1.0 { f64::INFINITY.copysign(y) } else { value }
+}
+
+/// A function of one number; those that are far are computed one by one.
+pub trait Double: Sync {
+    fn at<const FMA: bool>(x: f64) -> f64;
+    #[inline(always)]
+    fn is_far(_x: f64) -> bool {
+        false
+    }
+    fn far(x: f64) -> f64 {
+        Self::at::<false>(x)
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident = $function:ident;)+) => {
+        $(pub struct $name;
+
+        impl Double for $name {
+            #[inline(always)]
+            fn at<const FMA: bool>(x: f64) -> f64 {
+                $function::<FMA>(x)
+            }
+        })+
+    };
+}
+
+functions! {
+    Exp = exp;
+    Expm1 = expm1;
+    Log = log;
+    Log2 = log2;
+    Log10 = log10;
+    Log1p = log1p;
+    Sigmoid = sigmoid;
+    Tanh = tanh;
+    Erf = erf;
+    Erfc = erfc;
+    SingleErfc = single_erfc;
+    Erfinv = erfinv;
+    Ndtri = ndtri;
+}
+
+macro_rules! angles {
+    ($($name:ident = $function:ident, |$x:ident, $fma:ident| $value:expr;)+) => {
+        $(pub struct $name;
+
+        impl Double for $name {
+            #[inline(always)]
+            fn at<const $fma: bool>($x: f64) -> f64 {
+                $value
+            }
+            #[inline(always)]
+            fn is_far(x: f64) -> bool {
+                x.abs() > FARTHEST_ANGLE
+            }
+            fn far(x: f64) -> f64 {
+                x.$function()
+            }
+        })+
+    };
+}
+
+angles! {
+    // A zero keeps its sign.
+    Sin = sin, |x, F| if x == 0.0 { x } else { turned::<F>(x, 0) };
+    Cos = cos, |x, F| turned::<F>(x, 1);
+}
+
+/// An element that is computed with as float64.
+pub trait Element: Copy {
+    fn wide(self) -> f64;
+    fn narrow(x: f64) -> Self;
+}
+
+impl Element for f64 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn narrow(x: f64) -> Self {
+        x
+    }
+}
+
+impl Element for f32 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn narrow(x: f64) -> Self {
+        x as Self
+    }
+}
+
+/// Elements that are brought together before they are computed.
+const BLOCK: usize = 256;
+
+struct Row<T, D> {
+    out: (*mut T, usize),
+    a: (*const T, usize),
+    length: usize,
+    function: std::marker::PhantomData<D>,
+}
+
+impl<T: Element, D: Double> Task for Row<T, D> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { out: (out, out_step), a: (a, step), length, .. } = self;
+        let (mut x, mut y) = ([0.0; BLOCK], [0.0; BLOCK]);
+        for start in (0..length).step_by(BLOCK) {
+            let count = BLOCK.min(length - start);
+            // SAFETY: rows stay inside the geometries, which lie inside their storages.
+            unsafe {
+                if step == 1 {
+                    (0..count).for_each(|k| x[k] = a.add(start + k).read_unaligned().wide());
+                } else {
+                    (0..count).for_each(|k| x[k] = a.add((start + k) * step).read_unaligned().wide());
+                }
+            }
+            let mut far = false;
+            // Whole vectors, so that the loop has no end of its own; what was there before is computed once more.
+            for k in 0..count.next_multiple_of(8) {
+                far |= D::is_far(x[k]);
+                y[k] = D::at::<FMA>(x[k]);
+            }
+            if far {
+                (0..count).filter(|&k| D::is_far(x[k])).for_each(|k| y[k] = D::far(x[k]));
+            }
+            // SAFETY: as above.
+            unsafe {
+                if out_step == 1 {
+                    (0..count).for_each(|k| out.add(start + k).write_unaligned(T::narrow(y[k])));
+                } else {
+                    (0..count).for_each(|k| out.add((start + k) * out_step).write_unaligned(T::narrow(y[k])));
+                }
+            }
+        }
+    }
+}
+
+/// `out = f(a)`, computed in float64. `out` may be `a` itself.
+pub fn map<T: Element, D: Double>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, _: D) {
+    each_row(shape, [out, a], &|[o, i], length, [so, si]| {
+        // SAFETY: as in `Row`.
+        let (out, a) = unsafe { ((out.at::<T>(o), so), (a.at::<T>(i).cast_const(), si)) };
+        dispatch_narrow(Row::<T, D> { out, a, length, function: std::marker::PhantomData });
+    });
+}
