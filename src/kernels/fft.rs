@@ -281,7 +281,7 @@ impl<'a> Side<'a> {
 pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the caller's; `T` is float32.
-    if super::vector::is_wide::<T>() && unsafe { side_by_side(what, from, to) } {
+    if super::vector::is_fused_for::<T>() && unsafe { side_by_side(what, from, to) } {
         return;
     }
     let method = Method::<T>::of(what);
@@ -339,10 +339,11 @@ pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>
 /// not, or their length has large factors.
 ///
 /// # Safety
-/// As `transform`; the processor has AVX-512.
+/// As `transform`; the processor has AVX2 at least.
 #[cfg(target_arch = "x86_64")]
 unsafe fn side_by_side(what: Transform, from: Place<'_>, to: Place<'_>) -> bool {
-    use super::fft_columns::{Input, LANES, Lines, Passes, transform};
+    use super::fft_columns::{Input, Lines, Passes, lanes, transform};
+    let together = lanes();
     let strides = |place: Place<'_>, dim: usize| place.geometry.strides.get(dim).copied().unwrap_or(0);
     let shape = &from.geometry.shape;
     let others = (0..from.geometry.rank()).filter(|&dim| dim != what.dim && shape[dim] > 1);
@@ -356,16 +357,16 @@ unsafe fn side_by_side(what: Transform, from: Place<'_>, to: Place<'_>) -> bool 
         Line::Half => return false,
     };
     let aligned = from.memory.at::<f32>(0).is_aligned() && to.memory.at::<f32>(0).is_aligned();
-    if !aligned || what.to == Line::Real || strides(from, what.dim) == 1 || shape[along] < LANES / 2 {
+    if !aligned || what.to == Line::Real || strides(from, what.dim) == 1 || shape[along] < together / 2 {
         return false;
     }
     let Some(passes) = Passes::of(length) else { return false };
     let outer: Vec<usize> = others.filter(|&dim| dim != along).collect();
-    let blocks = shape[along].div_ceil(LANES);
+    let blocks = shape[along].div_ceil(together);
     let count = outer.iter().map(|&dim| shape[dim]).product::<usize>() * blocks;
     let floats = if input == Input::Complex { 2 } else { 1 };
     let one = |index: usize| {
-        let (first, mut rest) = (index % blocks * LANES, index / blocks);
+        let (first, mut rest) = (index % blocks * together, index / blocks);
         let (mut read, mut written) = (from.geometry.offset + first, to.geometry.offset + first);
         for &dim in outer.iter().rev() {
             let place = rest % shape[dim];
@@ -381,14 +382,14 @@ unsafe fn side_by_side(what: Transform, from: Place<'_>, to: Place<'_>) -> bool 
             to: to.memory.at::<f32>(written * 2),
             to_step: strides(to, what.dim) * 2,
             wanted: if what.to == Line::Half { what.length / 2 + 1 } else { what.length },
-            count: LANES.min(shape[along] - first),
+            count: together.min(shape[along] - first),
             forward: what.forward,
             scale: what.scale as f32,
         };
         // SAFETY: the caller's; every block has lines of its own.
         unsafe { transform(&passes, &lines) };
     };
-    if count * LANES * what.length < PARALLEL_ABOVE {
+    if count * together * what.length < PARALLEL_ABOVE {
         (0..count).for_each(one);
     } else {
         spread_over(count, 1, &one);

@@ -3,7 +3,6 @@
 //! Each lane of a vector is a line of its own, so nothing is brought together or turned: elements are read where they
 //! lie, passes of radix 2 to 5 (Stockham's order, which sorts as it goes) run between two buffers in the cache.
 
-use std::arch::x86_64::*;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 use std::sync::{Arc, LazyLock};
@@ -11,9 +10,15 @@ use std::sync::{Arc, LazyLock};
 use parking_lot::Mutex;
 
 use super::product::with_scratch;
+use super::simd::Simd;
+use super::vector::width;
+use super::widest::{self, Work};
 
-/// Lines side by side in one call, at most.
-pub const LANES: usize = 16;
+/// Lines side by side in one call, at most: those of a vector.
+pub fn lanes() -> usize {
+    if width() >= 512 { 16 } else { 8 }
+}
+
 /// Lengths that are kept.
 const MOST: usize = 128;
 /// The longest line: its buffers stay near the processor.
@@ -99,7 +104,7 @@ pub struct Lines {
     pub to_step: usize,
     /// Elements of a line that are written.
     pub wanted: usize,
-    /// How many lines, at most `LANES`.
+    /// How many lines, at most `lanes()`.
     pub count: usize,
     pub forward: bool,
     pub scale: f32,
@@ -109,35 +114,49 @@ pub struct Lines {
 ///
 /// # Safety
 /// The elements lie there, aligned; results overlap nothing that is read, and nobody else uses them. Pairs are all
-/// given. The processor has AVX-512.
+/// given. The processor has AVX2 at least.
 pub unsafe fn transform(passes: &Passes, lines: &Lines) {
-    // SAFETY: the caller's, and the room is enough.
-    with_scratch(4 * LANES * passes.length, |room| unsafe { run(passes, lines, room) });
+    with_scratch(4 * lanes() * passes.length, |room| widest::run(Run { passes, lines, room }));
+}
+
+/// `room` has four vectors for each element of the passes; who makes it vouches for what `transform` asks.
+struct Run<'a> {
+    passes: &'a Passes,
+    lines: &'a Lines,
+    room: *mut f32,
+}
+
+impl Work for Run<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        // SAFETY: the caller's.
+        unsafe { run::<S>(self.passes, self.lines, self.room) }
+    }
 }
 
 /// Complex numbers, one for each line.
-type Pair = [__m512; 2];
+type Pair<S> = [<S as Simd>::V; 2];
 
 /// # Safety
 /// As `transform`; `room` has four vectors for each element of the passes.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-unsafe fn run(passes: &Passes, lines: &Lines, room: *mut f32) {
-    let (mut here, mut there) = (room, room.wrapping_add(2 * LANES * passes.length));
+#[inline(always)]
+unsafe fn run<S: Simd>(passes: &Passes, lines: &Lines, room: *mut f32) {
+    let (mut here, mut there) = (room, room.wrapping_add(2 * S::LANES * passes.length));
     // SAFETY: the caller's.
     unsafe {
-        load(passes, lines, here);
+        load::<S>(passes, lines, here);
         for pass in &passes.list {
             match pass.radix {
-                2 => sweep::<2>(pass, here, there),
-                3 => sweep::<3>(pass, here, there),
-                4 => sweep::<4>(pass, here, there),
-                _ => sweep::<5>(pass, here, there),
+                2 => sweep::<S, 2>(pass, here, there),
+                3 => sweep::<S, 3>(pass, here, there),
+                4 => sweep::<S, 4>(pass, here, there),
+                _ => sweep::<S, 5>(pass, here, there),
             }
             std::mem::swap(&mut here, &mut there);
         }
         match lines.input {
-            Input::Pairs => store_pairs(passes, lines, here),
-            _ => store(lines, here),
+            Input::Pairs => store_pairs::<S>(passes, lines, here),
+            _ => store::<S>(lines, here),
         }
     }
 }
@@ -145,102 +164,103 @@ unsafe fn run(passes: &Passes, lines: &Lines, room: *mut f32) {
 /// # Safety
 /// As `run`: there are so many elements in the buffer.
 #[inline(always)]
-unsafe fn get(buffer: *const f32, index: usize) -> Pair {
+unsafe fn get<S: Simd>(buffer: *const f32, index: usize) -> Pair<S> {
     // SAFETY: the caller's.
     unsafe {
-        let at = buffer.add(2 * LANES * index);
-        [_mm512_loadu_ps(at), _mm512_loadu_ps(at.add(LANES))]
+        let at = buffer.add(2 * S::LANES * index);
+        [S::load(at), S::load(at.add(S::LANES))]
     }
 }
 
 /// # Safety
 /// As `get`.
 #[inline(always)]
-unsafe fn set(buffer: *mut f32, index: usize, [re, im]: Pair) {
+unsafe fn set<S: Simd>(buffer: *mut f32, index: usize, [re, im]: Pair<S>) {
     // SAFETY: the caller's.
     unsafe {
-        let at = buffer.add(2 * LANES * index);
-        _mm512_storeu_ps(at, re);
-        _mm512_storeu_ps(at.add(LANES), im);
+        let at = buffer.add(2 * S::LANES * index);
+        S::store(at, re);
+        S::store(at.add(S::LANES), im);
     }
 }
 
+/// `a - b`, of which compilers make one subtraction.
 #[inline(always)]
-unsafe fn sub(a: __m512, b: __m512) -> __m512 {
+unsafe fn sub<S: Simd>(a: S::V, b: S::V) -> S::V {
     // SAFETY: the caller's.
-    unsafe { _mm512_sub_ps(a, b) }
+    unsafe { S::fma(b, S::splat(-1.0), a) }
 }
 
 #[inline(always)]
-unsafe fn plus(a: Pair, b: Pair) -> Pair {
+unsafe fn plus<S: Simd>(a: Pair<S>, b: Pair<S>) -> Pair<S> {
     // SAFETY: the caller's.
-    unsafe { [_mm512_add_ps(a[0], b[0]), _mm512_add_ps(a[1], b[1])] }
+    unsafe { [S::add(a[0], b[0]), S::add(a[1], b[1])] }
 }
 
 #[inline(always)]
-unsafe fn minus(a: Pair, b: Pair) -> Pair {
+unsafe fn minus<S: Simd>(a: Pair<S>, b: Pair<S>) -> Pair<S> {
     // SAFETY: the caller's.
-    unsafe { [sub(a[0], b[0]), sub(a[1], b[1])] }
+    unsafe { [sub::<S>(a[0], b[0]), sub::<S>(a[1], b[1])] }
 }
 
 /// `a + b * factor`.
 #[inline(always)]
-unsafe fn along(a: Pair, b: Pair, factor: f32) -> Pair {
+unsafe fn along<S: Simd>(a: Pair<S>, b: Pair<S>, factor: f32) -> Pair<S> {
     // SAFETY: the caller's.
     unsafe {
-        let factor = _mm512_set1_ps(factor);
-        [_mm512_fmadd_ps(b[0], factor, a[0]), _mm512_fmadd_ps(b[1], factor, a[1])]
+        let factor = S::splat(factor);
+        [S::fma(b[0], factor, a[0]), S::fma(b[1], factor, a[1])]
     }
 }
 
 /// `a - i b` and `a + i b`.
 #[inline(always)]
-unsafe fn aside(a: Pair, b: Pair) -> [Pair; 2] {
+unsafe fn aside<S: Simd>(a: Pair<S>, b: Pair<S>) -> [Pair<S>; 2] {
     // SAFETY: the caller's.
-    unsafe { [[_mm512_add_ps(a[0], b[1]), sub(a[1], b[0])], [sub(a[0], b[1]), _mm512_add_ps(a[1], b[0])]] }
+    unsafe { [[S::add(a[0], b[1]), sub::<S>(a[1], b[0])], [sub::<S>(a[0], b[1]), S::add(a[1], b[0])]] }
 }
 
 #[inline(always)]
-unsafe fn turned([re, im]: Pair, [cosine, sine]: [f32; 2]) -> Pair {
+unsafe fn turned<S: Simd>([re, im]: Pair<S>, [cosine, sine]: [f32; 2]) -> Pair<S> {
     // SAFETY: the caller's.
     unsafe {
-        let (cosine, sine, back) = (_mm512_set1_ps(cosine), _mm512_set1_ps(sine), _mm512_set1_ps(-sine));
-        [_mm512_fmadd_ps(im, back, _mm512_mul_ps(re, cosine)), _mm512_fmadd_ps(im, cosine, _mm512_mul_ps(re, sine))]
+        let (cosine, sine, back) = (S::splat(cosine), S::splat(sine), S::splat(-sine));
+        [S::fma(im, back, S::mul(re, cosine)), S::fma(im, cosine, S::mul(re, sine))]
     }
 }
 
 /// The transform of the first `R` of five numbers.
 #[inline(always)]
-unsafe fn butterfly<const R: usize>(x: [Pair; 5]) -> [Pair; 5] {
+unsafe fn butterfly<S: Simd, const R: usize>(x: [Pair<S>; 5]) -> [Pair<S>; 5] {
     // SAFETY: the caller's.
     unsafe {
         let mut y = x;
         match R {
             2 => {
-                y[0] = plus(x[0], x[1]);
-                y[1] = minus(x[0], x[1]);
+                y[0] = plus::<S>(x[0], x[1]);
+                y[1] = minus::<S>(x[0], x[1]);
             }
             3 => {
-                let (sum, apart) = (plus(x[1], x[2]), minus(x[1], x[2]));
-                let zero = [_mm512_set1_ps(0.0); 2];
-                y[0] = plus(x[0], sum);
-                [y[1], y[2]] = aside(along(x[0], sum, -0.5), along(zero, apart, SINE_3));
+                let (sum, apart) = (plus::<S>(x[1], x[2]), minus::<S>(x[1], x[2]));
+                let zero = [S::splat(0.0); 2];
+                y[0] = plus::<S>(x[0], sum);
+                [y[1], y[2]] = aside::<S>(along::<S>(x[0], sum, -0.5), along::<S>(zero, apart, SINE_3));
             }
             4 => {
-                let (even, odd) = (plus(x[0], x[2]), plus(x[1], x[3]));
-                y[0] = plus(even, odd);
-                y[2] = minus(even, odd);
-                [y[1], y[3]] = aside(minus(x[0], x[2]), minus(x[1], x[3]));
+                let (even, odd) = (plus::<S>(x[0], x[2]), plus::<S>(x[1], x[3]));
+                y[0] = plus::<S>(even, odd);
+                y[2] = minus::<S>(even, odd);
+                [y[1], y[3]] = aside::<S>(minus::<S>(x[0], x[2]), minus::<S>(x[1], x[3]));
             }
             _ => {
-                let (one, two) = (plus(x[1], x[4]), plus(x[2], x[3]));
-                let (apart, wide) = (minus(x[1], x[4]), minus(x[2], x[3]));
-                let ([near, far], [high, low], zero) = (COSINE_5, SINE_5, [_mm512_set1_ps(0.0); 2]);
-                let first = along(along(x[0], one, near), two, far);
-                let second = along(along(x[0], one, far), two, near);
-                y[0] = plus(x[0], plus(one, two));
-                [y[1], y[4]] = aside(first, along(along(zero, apart, high), wide, low));
-                [y[2], y[3]] = aside(second, along(along(zero, apart, low), wide, -high));
+                let (one, two) = (plus::<S>(x[1], x[4]), plus::<S>(x[2], x[3]));
+                let (apart, wide) = (minus::<S>(x[1], x[4]), minus::<S>(x[2], x[3]));
+                let ([near, far], [high, low], zero) = (COSINE_5, SINE_5, [S::splat(0.0); 2]);
+                let first = along::<S>(along::<S>(x[0], one, near), two, far);
+                let second = along::<S>(along::<S>(x[0], one, far), two, near);
+                y[0] = plus::<S>(x[0], plus::<S>(one, two));
+                [y[1], y[4]] = aside::<S>(first, along::<S>(along::<S>(zero, apart, high), wide, low));
+                [y[2], y[3]] = aside::<S>(second, along::<S>(along::<S>(zero, apart, low), wide, -high));
             }
         }
         y
@@ -250,7 +270,7 @@ unsafe fn butterfly<const R: usize>(x: [Pair; 5]) -> [Pair; 5] {
 /// # Safety
 /// As `run`: both buffers have all elements of the pass.
 #[inline(always)]
-unsafe fn sweep<const R: usize>(pass: &Pass, here: *const f32, there: *mut f32) {
+unsafe fn sweep<S: Simd, const R: usize>(pass: &Pass, here: *const f32, there: *mut f32) {
     let (groups, stride) = (pass.groups, pass.stride);
     for group in 0..groups {
         let mut turns = [[1.0, 0.0]; 5];
@@ -260,15 +280,15 @@ unsafe fn sweep<const R: usize>(pass: &Pass, here: *const f32, there: *mut f32) 
         for place in 0..stride {
             // SAFETY: the caller's.
             unsafe {
-                let mut x = [[_mm512_set1_ps(0.0); 2]; 5];
+                let mut x = [[S::splat(0.0); 2]; 5];
                 for (j, slot) in x.iter_mut().enumerate().take(R) {
-                    *slot = get(here, place + stride * (group + groups * j));
+                    *slot = get::<S>(here, place + stride * (group + groups * j));
                 }
-                let y = butterfly::<R>(x);
-                set(there, place + stride * R * group, y[0]);
+                let y = butterfly::<S, R>(x);
+                set::<S>(there, place + stride * R * group, y[0]);
                 for k in 1..R {
-                    let value = if group == 0 { y[k] } else { turned(y[k], turns[k]) };
-                    set(there, place + stride * (R * group + k), value);
+                    let value = if group == 0 { y[k] } else { turned::<S>(y[k], turns[k]) };
+                    set::<S>(there, place + stride * (R * group + k), value);
                 }
             }
         }
@@ -277,74 +297,64 @@ unsafe fn sweep<const R: usize>(pass: &Pass, here: *const f32, there: *mut f32) 
 
 /// One vector of neighbours, or what there is of it.
 #[inline(always)]
-unsafe fn row(lines: &Lines, index: usize) -> __m512 {
+unsafe fn row<S: Simd>(lines: &Lines, index: usize) -> S::V {
     // SAFETY: the caller's: the element lies there.
     unsafe {
         let at = lines.from.add(index * lines.from_step);
-        if lines.count == LANES { _mm512_loadu_ps(at) } else { _mm512_maskz_loadu_ps((1 << lines.count) - 1, at) }
+        if lines.count == S::LANES { S::load(at) } else { S::load_part(at, S::part(lines.count)) }
     }
 }
 
 /// # Safety
 /// As `run`.
 #[inline(always)]
-unsafe fn load(passes: &Passes, lines: &Lines, buffer: *mut f32) {
+unsafe fn load<S: Simd>(passes: &Passes, lines: &Lines, buffer: *mut f32) {
     // SAFETY: the caller's.
     unsafe {
-        let zero = _mm512_set1_ps(0.0);
+        let zero = S::splat(0.0);
         for index in 0..passes.length {
             let [re, im] = match lines.input {
-                Input::Pairs => [row(lines, 2 * index), row(lines, 2 * index + 1)],
+                Input::Pairs => [row::<S>(lines, 2 * index), row::<S>(lines, 2 * index + 1)],
                 _ if index >= lines.given => [zero; 2],
-                Input::Real => [row(lines, index), zero],
+                Input::Real => [row::<S>(lines, index), zero],
                 Input::Complex => {
                     let at = lines.from.add(index * lines.from_step);
-                    let [low, high] = halves(lines.count);
-                    let (low, high) =
-                        (_mm512_maskz_loadu_ps(low, at), _mm512_maskz_loadu_ps(high, at.wrapping_add(LANES)));
-                    [chosen(low, &EVEN, high), chosen(low, &ODD, high)]
+                    if lines.count == S::LANES {
+                        S::dealt(S::load(at), S::load(at.add(S::LANES)))
+                    } else {
+                        let [low, high] = halves::<S>(lines.count);
+                        S::dealt(S::load_part(at, low), S::load_part(at.wrapping_add(S::LANES), high))
+                    }
                 }
             };
             // The transform backwards is the one forwards of the numbers with their parts exchanged.
             let back = !lines.forward && lines.input != Input::Pairs;
-            set(buffer, index, if back { [im, re] } else { [re, im] });
+            set::<S>(buffer, index, if back { [im, re] } else { [re, im] });
         }
     }
 }
 
-/// Which floats of two vectors, counted through, a vector is made of.
-type Choice = [i32; LANES];
-const EVEN: Choice = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
-const ODD: Choice = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
-const LOW: Choice = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
-const HIGH: Choice = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
-
-#[inline(always)]
-unsafe fn chosen(a: __m512, choice: &Choice, b: __m512) -> __m512 {
-    // SAFETY: the caller's: the processor has AVX-512.
-    unsafe { _mm512_permutex2var_ps(a, _mm512_loadu_epi32(choice.as_ptr()), b) }
-}
-
 /// Which floats of the two vectors of so many complex numbers are there.
-fn halves(count: usize) -> [__mmask16; 2] {
-    let all = ((1u64 << (2 * count)) - 1) as u32;
-    [all as u16, (all >> 16) as u16]
+#[inline(always)]
+unsafe fn halves<S: Simd>(count: usize) -> [S::Part; 2] {
+    // SAFETY: the caller's; both are at most as long as a vector.
+    unsafe { [S::part((2 * count).min(S::LANES)), S::part((2 * count).saturating_sub(S::LANES))] }
 }
 
 /// Writes one element of all lines.
 #[inline(always)]
-unsafe fn put(lines: &Lines, index: usize, [re, im]: Pair) {
-    // SAFETY: the caller's; masks keep the last lines inside.
+unsafe fn put<S: Simd>(lines: &Lines, index: usize, [re, im]: Pair<S>) {
+    // SAFETY: the caller's; parts keep the last lines inside.
     unsafe {
-        let (low, high) = (chosen(re, &LOW, im), chosen(re, &HIGH, im));
+        let [low, high] = S::mixed(re, im);
         let to = lines.to.add(index * lines.to_step);
-        if lines.count < LANES {
-            let [first, second] = halves(lines.count);
-            _mm512_mask_storeu_ps(to, first, low);
-            _mm512_mask_storeu_ps(to.wrapping_add(LANES), second, high);
+        if lines.count < S::LANES {
+            let [first, second] = halves::<S>(lines.count);
+            S::store_part(to, first, low);
+            S::store_part(to.wrapping_add(S::LANES), second, high);
         } else {
-            _mm512_storeu_ps(to, low);
-            _mm512_storeu_ps(to.add(LANES), high);
+            S::store(to, low);
+            S::store(to.add(S::LANES), high);
         }
     }
 }
@@ -352,14 +362,14 @@ unsafe fn put(lines: &Lines, index: usize, [re, im]: Pair) {
 /// # Safety
 /// As `run`.
 #[inline(always)]
-unsafe fn store(lines: &Lines, buffer: *const f32) {
+unsafe fn store<S: Simd>(lines: &Lines, buffer: *const f32) {
     // SAFETY: the caller's.
     unsafe {
-        let scale = _mm512_set1_ps(lines.scale);
+        let scale = S::splat(lines.scale);
         for index in 0..lines.wanted {
-            let [re, im] = get(buffer, index);
-            let (re, im) = (_mm512_mul_ps(re, scale), _mm512_mul_ps(im, scale));
-            put(lines, index, if lines.forward { [re, im] } else { [im, re] });
+            let [re, im] = get::<S>(buffer, index);
+            let (re, im) = (S::mul(re, scale), S::mul(im, scale));
+            put::<S>(lines, index, if lines.forward { [re, im] } else { [im, re] });
         }
     }
 }
@@ -369,32 +379,29 @@ unsafe fn store(lines: &Lines, buffer: *const f32) {
 /// # Safety
 /// As `run`.
 #[inline(always)]
-unsafe fn store_pairs(passes: &Passes, lines: &Lines, buffer: *const f32) {
+unsafe fn store_pairs<S: Simd>(passes: &Passes, lines: &Lines, buffer: *const f32) {
     let (count, length) = (passes.length, 2 * passes.length);
     let whole = lines.wanted == length;
     // SAFETY: the caller's.
     unsafe {
-        let (half, twice) = (_mm512_set1_ps(0.5 * lines.scale), _mm512_set1_ps(lines.scale));
-        let (up, down) = if lines.forward {
-            (half, _mm512_mul_ps(half, _mm512_set1_ps(-1.0)))
-        } else {
-            (_mm512_mul_ps(half, _mm512_set1_ps(-1.0)), half)
-        };
-        let [re, im] = get(buffer, 0);
-        let zero = _mm512_mul_ps(_mm512_set1_ps(0.0), up);
-        put(lines, 0, [_mm512_mul_ps(_mm512_add_ps(re, im), twice), zero]);
-        put(lines, count, [_mm512_mul_ps(sub(re, im), twice), zero]);
+        let (half, twice) = (S::splat(0.5 * lines.scale), S::splat(lines.scale));
+        let (up, down) =
+            if lines.forward { (half, S::mul(half, S::splat(-1.0))) } else { (S::mul(half, S::splat(-1.0)), half) };
+        let [re, im] = get::<S>(buffer, 0);
+        let zero = S::mul(S::splat(0.0), up);
+        put::<S>(lines, 0, [S::mul(S::add(re, im), twice), zero]);
+        put::<S>(lines, count, [S::mul(sub::<S>(re, im), twice), zero]);
         for (index, &turn) in passes.turns.iter().enumerate().take(count / 2 + 1).skip(1) {
-            let (one, other) = (get(buffer, index), get(buffer, count - index));
-            let even = [_mm512_add_ps(one[0], other[0]), sub(one[1], other[1])];
-            let odd = turned([_mm512_add_ps(one[1], other[1]), sub(other[0], one[0])], turn);
-            let (sum, apart) = (plus(even, odd), minus(even, odd));
-            let (near, far) = (_mm512_mul_ps(sum[0], half), _mm512_mul_ps(apart[0], half));
-            put(lines, index, [near, _mm512_mul_ps(sum[1], up)]);
-            put(lines, count - index, [far, _mm512_mul_ps(apart[1], down)]);
+            let (one, other) = (get::<S>(buffer, index), get::<S>(buffer, count - index));
+            let even = [S::add(one[0], other[0]), sub::<S>(one[1], other[1])];
+            let odd = turned::<S>([S::add(one[1], other[1]), sub::<S>(other[0], one[0])], turn);
+            let (sum, apart) = (plus::<S>(even, odd), minus::<S>(even, odd));
+            let (near, far) = (S::mul(sum[0], half), S::mul(apart[0], half));
+            put::<S>(lines, index, [near, S::mul(sum[1], up)]);
+            put::<S>(lines, count - index, [far, S::mul(apart[1], down)]);
             if whole {
-                put(lines, length - index, [near, _mm512_mul_ps(sum[1], down)]);
-                put(lines, count + index, [far, _mm512_mul_ps(apart[1], up)]);
+                put::<S>(lines, length - index, [near, S::mul(sum[1], down)]);
+                put::<S>(lines, count + index, [far, S::mul(apart[1], up)]);
             }
         }
     }
