@@ -6,7 +6,7 @@ use super::iterate::spread_over;
 use super::scratch::Shared;
 use super::vector::{self, Task};
 #[cfg(target_arch = "x86_64")]
-use super::wide_grid;
+use super::{narrow_grid, wide_grid};
 
 /// An element that is read.
 pub trait Real: Float + AsPrimitive<u32> + Send + Sync + 'static {}
@@ -485,6 +485,16 @@ pub fn read<T: Real>(reading: &Reading, input: &[T], grid: &[T], out: &mut [T]) 
             let from = (input.as_ptr().cast(), grid.as_ptr().cast(), out.at(0).cast());
             // SAFETY: `T` is float32, the processor has AVX-512, and tasks write to places of their own.
             unsafe { wide_grid::read(reading, from, n, first..reading.places.min(first + TASK)) };
+        });
+    }
+    #[cfg(target_arch = "x86_64")]
+    if vector::is_fused_for::<T>() && wide_grid::suits(reading) {
+        let parts = reading.places.div_ceil(TASK);
+        return spread_over(reading.batch * parts, 1, &|task| {
+            let (n, first) = (task / parts, task % parts * TASK);
+            let from = (input.as_ptr().cast(), grid.as_ptr().cast(), out.at(0).cast());
+            // SAFETY: `T` is float32, the processor has AVX2, and tasks write to places of their own.
+            unsafe { narrow_grid::read(reading, from, n, first..reading.places.min(first + TASK)) };
         });
     }
     walk(reading, grid, &Read { reading, input, out }, reading.channels.max(1), TASK);

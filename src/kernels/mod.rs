@@ -40,6 +40,8 @@ pub mod math;
 pub mod memory;
 pub mod micro;
 pub mod narrow;
+#[cfg(target_arch = "x86_64")]
+mod narrow_grid;
 pub mod norm;
 pub mod number;
 pub mod pixels;
