@@ -148,9 +148,9 @@ pub fn map(
     shape: &[usize],
     out: Strided<'_>,
     a: Strided<'_>,
-    function: fn(Complex64) -> Complex64,
+    function: impl Fn(Complex64) -> Complex64 + Sync + Copy,
 ) -> Result<()> {
-    with_complex!(dtype, T => map1::<T, T>(shape, out, a, |x| T::narrow(function(x.wide()))),
+    with_complex!(dtype, T => map1::<T, T>(shape, out, a, move |x| T::narrow(function(x.wide()))),
         else return refuse(name, dtype));
     Ok(())
 }
@@ -162,9 +162,9 @@ pub fn map_real(
     shape: &[usize],
     out: Strided<'_>,
     a: Strided<'_>,
-    function: fn(Complex64) -> f64,
+    function: impl Fn(Complex64) -> f64 + Sync + Copy,
 ) -> Result<()> {
-    with_complex!(dtype, T => map1::<T, <T as Wide>::Part>(shape, out, a, |x| T::part(function(x.wide()))),
+    with_complex!(dtype, T => map1::<T, <T as Wide>::Part>(shape, out, a, move |x| T::part(function(x.wide()))),
         else return refuse(name, dtype));
     Ok(())
 }

@@ -13,6 +13,7 @@ use super::select::select;
 use super::{compare, creation, movement};
 use crate::autograd::view::{Origin, mark};
 use crate::autograd::{Context, Grads, Record, grads};
+use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::complex as kernel;
 use crate::tensor::Tensor;
@@ -111,7 +112,7 @@ pub fn imag(x: &Tensor) -> Result<Tensor> {
     movement::select(&view_as_real(x)?, x.rank(), 1)
 }
 
-fn mapped(name: &'static str, x: &Tensor, function: fn(Complex64) -> Complex64) -> Result<Tensor> {
+fn mapped(name: &'static str, x: &Tensor, function: impl Fn(Complex64) -> Complex64 + Sync + Copy) -> Result<Tensor> {
     let dtype = x.dtype();
     evaluate(
         Call { name, args: [Arg::Tensor(x)], dtypes: [dtype], out: dtype, into: None },
@@ -120,7 +121,7 @@ fn mapped(name: &'static str, x: &Tensor, function: fn(Complex64) -> Complex64) 
     )
 }
 
-fn measured(name: &'static str, x: &Tensor, function: fn(Complex64) -> f64) -> Result<Tensor> {
+fn measured(name: &'static str, x: &Tensor, function: impl Fn(Complex64) -> f64 + Sync + Copy) -> Result<Tensor> {
     let dtype = x.dtype();
     evaluate(
         Call { name, args: [Arg::Tensor(x)], dtypes: [dtype], out: dtype.real(), into: None },
@@ -161,7 +162,15 @@ pub fn holomorphic(c: &Context<'_>, rule: &dyn Fn(&Tensor) -> Result<Tensor>) ->
 
 /// The sizes of complex numbers.
 pub fn abs(x: &Tensor) -> Result<Tensor> {
-    let out = measured("abs", x, |z| z.re.hypot(z.im))?;
+    let out = if x.dtype() == DType::C64 {
+        // Squares of float32 are finite in float64.
+        measured("abs", x, |z| {
+            let (endless, size) = (f64::INFINITY, (z.re * z.re + z.im * z.im).sqrt());
+            if (z.re.abs() == endless) | (z.im.abs() == endless) { endless } else { size }
+        })?
+    } else {
+        measured("abs", x, |z| z.re.hypot(z.im))?
+    };
     if let Some(record) = Record::new("AbsBackward0", &[x]) {
         record.save(x).finish(&out, |c| grads([Some(mul(&c.grad()?, &sgn(c.saved(0)?)?)?)]));
     }
