@@ -122,7 +122,7 @@ RETURNS = by_name(
         "_bool": "__bool__ __contains__ _alike _each_alike _takes_over allclose can_cast equal is_inference",
         "_bytes": "_bytes",
         "Generator | None": "_thread_generator",
-        "Tensor | None": "_group_norm _layer_norm _rms_norm",
+        "Tensor | None": "_combined _group_norm _layer_norm _leaking _rms_norm",
         "tuple[Tensor | None, Tensor | None]": "_grid_sample_backward",
         "dict[str, _int]": "_memory_stats",
         "tuple[Tensor, Tensor, Tensor] | None": "_batch_norm",

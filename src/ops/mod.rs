@@ -6,6 +6,7 @@ pub mod attention;
 pub mod bitwise;
 pub mod burn_math;
 pub mod burn_pointwise;
+pub mod combine;
 pub mod compare;
 pub mod complex;
 pub mod conv;
@@ -55,6 +56,7 @@ pub mod views;
 use pyo3::prelude::*;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    combine::register(module)?;
     complex::register(module)?;
     conv::register(module)?;
     creation::register(module)?;

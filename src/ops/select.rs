@@ -7,8 +7,10 @@ use crate::autograd::{Grads, Record, grads};
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
+use crate::kernels::number::Number;
 use crate::kernels::pointwise::map3;
 use crate::tensor::{Tensor, prim};
+use crate::with_number;
 
 /// Refuses a number that the dtype cannot hold.
 fn fits(arg: Arg<'_>, dtype: DType) -> Result<()> {
@@ -110,6 +112,11 @@ pub fn clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<T
     }
     let min = min.map(|bound| saturate("min", bound, dtype)).transpose()?;
     let max = max.map(|bound| saturate("max", bound, dtype)).transpose()?;
+    if let (Some(min), Some(max), true) = (min, max, x.device().is_cpu()) {
+        let out = between(x, min, max, dtype)?;
+        record_clamp(x, Some(min), Some(max), &out);
+        return Ok(out);
+    }
     let mut out = x.detached();
     for (op, bound) in [(crate::kernels::binary::Binary::Max, min), (crate::kernels::binary::Binary::Min, max)] {
         if let Some(bound) = bound {
@@ -118,6 +125,21 @@ pub fn clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<T
     }
     record_clamp(x, min, max, &out);
     Ok(out)
+}
+
+/// Both bounds in one pass; the upper one wins.
+fn between(x: &Tensor, min: Arg<'_>, max: Arg<'_>, dtype: DType) -> Result<Tensor> {
+    let refused = || error::dtype(format!("clamp: not implemented for '{}'", dtype.scalar_type()));
+    evaluate(
+        Call { name: "clamp", args: [Arg::Tensor(x), min, max], dtypes: [dtype; 3], out: dtype, into: None },
+        |shape, out, [x, min, max]| {
+            with_number!(dtype, T => {
+                map3::<T, T, T, T>(shape, out, x, min, max, |x, low, high| Number::min(Number::max(x, low), high));
+            }, else return refused());
+            Ok(())
+        },
+        |_, _| Ok(None),
+    )
 }
 
 /// A whole number outside an integer type's range bounds it at the range's end, instead of wrapping around; one that no

@@ -3,7 +3,7 @@
 use super::arithmetic::{self as ops, Recipe};
 use super::operand::Scalar;
 use super::pointwise::Arg;
-use super::{activation, bitwise};
+use super::{activation, bitwise, combine};
 use crate::autograd::grad_enabled;
 use crate::autograd::inplace::{assign, check, check_apart};
 use crate::error::Result;
@@ -94,6 +94,11 @@ pub fn add_alpha(target: &Tensor, other: Arg<'_>, alpha: Option<Scalar>) -> Resu
         return add(target, other);
     }
     checked("add_", target, other)?;
+    if let (Some(alpha), Arg::Tensor(other)) = (alpha, other)
+        && combine::added(target, other, alpha, true)?.is_some()
+    {
+        return Ok(());
+    }
     assign("add_", target, &ops::add_alpha(Arg::Tensor(target), other, alpha)?)
 }
 
@@ -103,6 +108,11 @@ pub fn sub_alpha(target: &Tensor, other: Arg<'_>, alpha: Option<Scalar>) -> Resu
         return sub(target, other);
     }
     checked("sub_", target, other)?;
+    if let (Some(alpha), Arg::Tensor(other)) = (alpha, other)
+        && combine::added(target, other, ops::negative(alpha), true)?.is_some()
+    {
+        return Ok(());
+    }
     assign("sub_", target, &ops::sub_alpha(Arg::Tensor(target), other, alpha)?)
 }
 

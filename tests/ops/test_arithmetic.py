@@ -338,3 +338,84 @@ def test_numbers_between_are_warned_of():
         pyburn.addcmul(x, 1, 2, x, x)
     with pytest.raises(TypeError):
         pyburn.addcmul(x, x, x, x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_next_floats(dtype):
+    """Every pair of special numbers and their neighbours, to the last bit and sign."""
+    tiny = torch.finfo(dtype).tiny
+    some = torch.tensor([0.0, -0.0, 1.0, -1.0, tiny, -tiny, tiny / 4, np.inf, -np.inf, np.nan, 3.5], dtype=dtype)
+    some = torch.cat(
+        [
+            some,
+            torch.nextafter(torch.zeros(1, dtype=dtype), some[:2] + 1),
+            torch.tensor([torch.finfo(dtype).max], dtype=dtype),
+        ]
+    )
+    a, b = torch.cartesian_prod(some, some).t()
+    for name in ("nextafter", "copysign"):
+        for x, y in ((a.contiguous(), b.contiguous()), (a, b), (a[::3], b[::3])):
+            found, expected = to_torch(getattr(pyburn, name)(from_torch(x), from_torch(y))), getattr(torch, name)(x, y)
+            torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+            assert torch.equal(found.signbit()[~found.isnan()], expected.signbit()[~found.isnan()])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(7,), (33, 41), (300, 301), (0, 3)])
+def test_three_operands_in_one_pass(dtype, shape):
+    """Plain floats of any layout; into a new tensor, into the first operand, and with a gradient."""
+    x, y, z = (
+        torch.randn(shape, dtype=getattr(torch, dtype), generator=torch.Generator().manual_seed(k)) for k in range(3)
+    )
+    if x.numel():
+        x.view(-1)[0], y.view(-1)[1], z.view(-1)[2] = np.nan, np.inf, 0.0
+    ops = {
+        "add": lambda a, b, c: a.add(b, alpha=0.3),
+        "sub": lambda a, b, c: a.sub(b, alpha=-2),
+        "lerp": lambda a, b, c: a.lerp(b, 0.3),
+        "lerp far": lambda a, b, c: a.lerp(b, 0.75),
+        "lerp by": lambda a, b, c: a.lerp(b, c),
+        "addcmul": lambda a, b, c: a.addcmul(b, c, value=0.7),
+        "addcdiv": lambda a, b, c: a.addcdiv(b, c),
+        "clamp": lambda a, b, c: a.clamp(-0.5, 0.5),
+        "clamp by": lambda a, b, c: a.clamp(b, c),
+        "add_": lambda a, b, c: a.clone().add_(b, alpha=0.3),
+        "sub_": lambda a, b, c: a.clone().sub_(b, alpha=3),
+        "lerp_": lambda a, b, c: a.clone().lerp_(b, 0.3),
+        "lerp_ by": lambda a, b, c: a.clone().lerp_(b, c),
+        "addcmul_": lambda a, b, c: a.clone().addcmul_(b, c, value=0.7),
+        "addcdiv_": lambda a, b, c: a.clone().addcdiv_(b, c, value=-1),
+    }
+    layouts = {
+        "plain": lambda a, b, c: (a, b, c),
+        "turned": lambda *all: [x.t().contiguous().t() if x.dim() == 2 else x for x in all],
+        "repeated": lambda a, b, c: (a, b, c[..., :1].expand_as(c)),
+        "apart": lambda *all: [x[..., ::2] for x in all],
+    }
+    for layout, name in product(layouts, ops):
+        found = ops[name](*layouts[layout](*map(from_torch, (x, y, z))))
+        expected = ops[name](*layouts[layout](x, y, z))
+        torch.testing.assert_close(to_torch(found), expected, equal_nan=True, rtol=1e-5, atol=1e-6)
+        assert not found.numel() or found.stride() == expected.stride(), (layout, name)
+
+
+def test_one_pass_writes_leave_their_trace():
+    """Versions are counted, views are written through, and what needs a gradient is recorded."""
+    for lib in (pyburn, torch):
+        x, y = lib.ones(3, 4), lib.full((3, 4), 3.0)
+        x[1].lerp_(y[0], 0.5)
+        x.add_(y, alpha=2).addcmul_(y, y, value=0.5)
+        assert x.tolist() == [[11.5] * 4, [12.5] * 4, [11.5] * 4]
+        assert x._version == 3
+        w = lib.ones(3, 4, requires_grad=True)
+        z = w * 1
+        z.add_(y, alpha=2)
+        z.lerp_(w, 0.25).addcdiv_(w, y)
+        z.sum().backward()
+        assert w.grad.allclose(lib.full((3, 4), 1 + 1 / 3))
+        with pytest.raises(RuntimeError):
+            w.add_(y, alpha=2)
+        with pytest.raises(RuntimeError):
+            x.add_(lib.ones(2, 3, 4), alpha=2)
+        with pytest.raises(RuntimeError):
+            lib.ones(3, dtype=lib.int32).add(lib.ones(3, dtype=lib.int32), alpha=0.5)

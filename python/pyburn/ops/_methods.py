@@ -19,6 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # all of it.
 _WHOLE = {"index_add", "index_copy", "index_fill", "index_reduce", "put", "scatter", "scatter_add", "scatter_reduce"}
 _PRODUCTS = {"addbmm", "addmm", "addmv", "baddbmm", "masked_scatter"}
+# What one pass over memory computes, and the options that it takes.
+_FUSED: dict[str, set[str]] = {"lerp": set(), "addcmul": {"value"}, "addcdiv": {"value"}}
 
 
 def attach(family: ModuleType) -> None:
@@ -111,6 +113,10 @@ def inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]
         self._check_inplace(written)
         if checked and (args or kwargs):
             self._check_apart(written, (*args, *kwargs.values()), whole)
+        once = name in _FUSED and len(args) == 2 and kwargs.keys() <= _FUSED[name]
+        # In one pass over plain floats; None where it has to be made of other ops.
+        if once and _core._combined(name, self, args[0], args[1], kwargs.get("value", 1), True) is not None:
+            return self
         return self._assign(written, function(self, *args, **kwargs))
 
     method.__name__ = written

@@ -435,6 +435,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape(1, -1, *[1] * (input.dim() - 2))
     elif weight.dim() == 1 and input.dim() == 0:
         weight = weight.reshape(())
+    plain = _core._leaking(input, weight)
+    if plain is not None:
+        return plain
     result = _core._where(input > 0, input, input * weight)
     return _core._stand_for(result, "PreluKernelBackward0", (input, weight), (input, weight))
 

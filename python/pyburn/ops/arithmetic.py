@@ -545,6 +545,10 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float, *, out: Tensor | No
         >>> pyburn.lerp(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]), 0.5)
         tensor([ 2.5000, -1.5000,  2.5000])
     """
+    if out is None and isinstance(input, Tensor):
+        fused = _core._combined("lerp", input, end, weight, 1, False)
+        if fused is not None:
+            return fused
     # The other way round than usual, so that the result lies in memory as `input` does.
     back = input - end
     if isinstance(weight, Tensor):
@@ -606,6 +610,8 @@ def addcmul(
     """
     if tensor1.is_sparse or tensor2.is_sparse:
         raise NotImplementedError("addcmul does not take sparse tensors; call .to_dense() first.")
+    if out is None and (fused := _core._combined("addcmul", input, tensor1, tensor2, value, False)) is not None:
+        return fused
     result, (input, tensor1, tensor2) = _widened(input, tensor1, tensor2)
     product = tensor1 * tensor2
     if isinstance(value, float) and not (product.is_floating_point() or product.is_complex()):
@@ -642,6 +648,8 @@ def addcdiv(
     """
     if not any(kind.is_floating_point or kind.is_complex for kind in (tensor1.dtype, tensor2.dtype)):
         raise RuntimeError("addcdiv: integer division is not supported; convert tensor1 or tensor2 to a float dtype")
+    if out is None and (fused := _core._combined("addcdiv", input, tensor1, tensor2, value, False)) is not None:
+        return fused
     result, (input, tensor1, tensor2) = _widened(input, tensor1, tensor2)
     quotient = tensor1 / tensor2
     _core._check_number(value, quotient.dtype)

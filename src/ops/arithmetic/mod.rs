@@ -464,6 +464,11 @@ fn scaled(op: &str, a: Arg<'_>, b: Arg<'_>, alpha: Scalar) -> Result<Option<Tens
 
 /// `a + alpha * b`.
 pub fn add_alpha(a: Arg<'_>, b: Arg<'_>, alpha: Option<Scalar>) -> Result<Tensor> {
+    if let (Some(alpha), Arg::Tensor(a), Arg::Tensor(b)) = (alpha, a, b)
+        && let Some(out) = super::combine::added(a, b, alpha, false)?
+    {
+        return Ok(out);
+    }
     match alpha.map(|alpha| scaled("add", a, b, alpha)).transpose()?.flatten() {
         Some(b) => add_args(a, t(&b)),
         None => add_args(a, b),
@@ -472,8 +477,22 @@ pub fn add_alpha(a: Arg<'_>, b: Arg<'_>, alpha: Option<Scalar>) -> Result<Tensor
 
 /// `a - alpha * b`.
 pub fn sub_alpha(a: Arg<'_>, b: Arg<'_>, alpha: Option<Scalar>) -> Result<Tensor> {
+    if let (Some(alpha), Arg::Tensor(a), Arg::Tensor(b)) = (alpha, a, b)
+        && let Some(out) = super::combine::added(a, b, negative(alpha), false)?
+    {
+        return Ok(out);
+    }
     match alpha.map(|alpha| scaled("sub", a, b, alpha)).transpose()?.flatten() {
         Some(b) => sub_args(a, t(&b)),
         None => sub_args(a, b),
+    }
+}
+
+/// Minus a number; whole ones wrap around as elements do.
+pub fn negative(x: Scalar) -> Scalar {
+    match x {
+        Scalar::Float(x) => Scalar::Float(-x),
+        Scalar::Int(x) => Scalar::Int(x.wrapping_neg()),
+        other => other,
     }
 }
