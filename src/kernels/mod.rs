@@ -26,6 +26,7 @@ pub mod factor;
 pub mod fft;
 #[cfg(target_arch = "x86_64")]
 mod fft_columns;
+pub mod flip;
 mod floats;
 pub mod gemm;
 pub mod grid;
@@ -68,6 +69,7 @@ mod tables;
 pub mod taps;
 mod team;
 pub mod tiles;
+pub mod triangle;
 mod turned;
 pub mod types;
 pub mod unary;

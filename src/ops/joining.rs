@@ -10,6 +10,8 @@ use crate::autograd::{Record, grads};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::copy;
+use crate::kernels::flip;
+use crate::kernels::memory::Elements;
 use crate::kernels::memory::Memory;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, Geometry, checked_numel, wrap_dim};
@@ -151,7 +153,7 @@ fn cat_device(parts: &[&Tensor], shape: &[usize], dim: usize, dtype: DType) -> R
 pub fn flip(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
     let out = if x.numel() <= 1 || dims.is_empty() {
         x.copied_as(&creation::preserved(x))?
-    } else if x.dtype().is_complex() {
+    } else if x.dtype().is_complex() && !x.device().is_cpu() {
         // Their parts are turned around in pairs: the last dimension of the real view stays.
         super::complex::from_parts(&flip(&super::complex::parts(x), dims)?)
     } else {
@@ -171,6 +173,13 @@ fn flip_in_order(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
     let order = if x.device().is_cpu() { x.geometry().memory_order() } else { (0..x.rank()).collect() };
     let axes: Vec<usize> = (0..order.len()).filter(|&place| dims.contains(&order[place])).collect();
     let ordered = x.alias(x.geometry().permute(&order));
+    if x.device().is_cpu() {
+        let from = Elements::contiguous(&ordered)?;
+        let (out, _) = Tensor::uninit_with_pointer(&ordered.shape(), x.dtype())?;
+        let to = Elements::of(&out)?;
+        crate::guard::heavy("flip", out.numel(), || flip::flip(&from, &to, &axes))?;
+        return Ok(out.alias(out.geometry().permute(&inverse(&order))));
+    }
     let flipped = Tensor::compute("flip", &[&ordered], x.dtype(), move |mut values| {
         prim::flip(kind, values.swap_remove(0), &axes)
     })?;

@@ -9,11 +9,13 @@ use super::operand::{Operand, Scalar};
 use super::pointwise::Arg;
 use super::rows::{self, Rows};
 use super::{creation, movement};
-use crate::autograd::{Record, grads};
+use crate::autograd::{Record, grad_enabled, grads};
 use crate::device::Device;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::index::{self, Update};
+use crate::kernels::memory::Elements;
+use crate::kernels::triangle;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, broadcast};
 use crate::tensor::{Tensor, prim};
@@ -183,6 +185,11 @@ fn keep_triangle(op: &str, x: &Tensor, diagonal: isize, upper: bool) -> Result<T
     let [.., rows, columns] = shape.as_slice() else {
         return error::shape(format!("{op}: input tensor must have at least 2 dimensions, got {:?}", shape.as_slice()));
     };
+    if x.device().is_cpu() && !(grad_enabled() && x.requires_grad()) {
+        let out = x.copied()?;
+        triangle::cut(&Elements::of(&out)?, [*rows, *columns], diagonal, upper);
+        return Ok(out);
+    }
     // What is cut away lies strictly on the other side of the diagonal.
     let beyond = if upper { diagonal.saturating_sub(1) } else { diagonal.saturating_add(1) };
     let mask = triangle(*rows, *columns, beyond, !upper, x.device())?;

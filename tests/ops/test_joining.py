@@ -146,6 +146,23 @@ def test_triangles_keep_nan_out():
     check_op(lambda lib, a: [a.tril(), (a * 1).triu_()], np.full((2, 2), np.nan, "float32"), grad=False)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool", "complex64", "float16"])
+def test_triangles_of_every_type(dtype: str) -> None:
+    """Rows that are cut in memory: batches, turned and sliced matrices, and diagonals beyond the edges."""
+    for lib in (pyburn, torch):
+        x = lib.arange(2 * 3 * 5 * 7).reshape(2, 3, 5, 7).add(1).to(getattr(lib, dtype))
+        found = [
+            getattr(part, name)(diagonal).tolist()
+            for part in (x, x.transpose(2, 3), x[:, :, ::2, 1:], x[0, 0, :0], x[..., :0], x.clone())
+            for name in ("tril", "triu", "tril_", "triu_")
+            for diagonal in (0, 1, -2, 40, -40, 2**62, -(2**62))
+            for part in (part.clone(),)
+        ]
+        if lib is pyburn:
+            own = found
+    assert own == found
+
+
 @pytest.mark.parametrize("offset", [-2, 0, 1])
 def test_diagonals(offset):
     check_op(lambda lib, a: [lib.diag(a, offset), lib.diagflat(a, offset), lib.diag_embed(a, offset)], values(3))
