@@ -17,20 +17,18 @@ const LG2_LOW: f64 = 3.694_239_077_158_931e-13;
 const QUARTER: [f64; 3] = [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_795_950_7e-21];
 /// Magnitude up to which products of `QUARTER` and a whole number are exact.
 const FARTHEST_ANGLE: f64 = 1_000_000.0;
-/// What `exp(x)` is more than `1 + x`, over the square: one over the factorials.
-const EXP: [f64; 12] = [
-    1.605_904_383_682_161_3e-10,
-    2.087_675_698_786_81e-9,
-    2.505_210_838_544_172e-8,
-    2.755_731_922_398_589_3e-7,
-    2.755_731_922_398_589e-6,
-    2.480_158_730_158_73e-5,
-    1.984_126_984_126_984e-4,
-    1.388_888_888_888_889e-3,
-    8.333_333_333_333_333e-3,
-    4.166_666_666_666_666_4e-2,
-    0.166_666_666_666_666_66,
-    0.5,
+/// What `exp(r)` is more than `1 + r`, over the square, up to half of log(2).
+const EXP: [f64; 10] = [
+    2.510_038_319_586_702e-8,
+    2.762_008_545_501_841_4e-7,
+    2.755_726_846_483_162_7e-6,
+    2.480_152_130_224_108_2e-5,
+    0.000_198_412_698_630_505_06,
+    0.001_388_888_891_720_967,
+    0.008_333_333_333_330_063,
+    0.041_666_666_666_624_136,
+    0.166_666_666_666_666_69,
+    0.500_000_000_000_000_1,
 ];
 /// `log((1 + s) / (1 - s)) / s - 2` by the square of `s`, without its first factor.
 const LOG: [f64; 7] = [
@@ -82,6 +80,22 @@ const INVERSE: [f64; 23] = [
     -7.407_025_341_669_402e-4,
     -6.033_670_871_427_011e-3,
     0.240_158_182_425_589_7,
+    1.653_654_562_683_102_7,
+];
+/// The same for results of float32.
+const SINGLE_INVERSE: [f64; 13] = [
+    -1.257_081_441_452_368_7e-11,
+    5.688_216_479_117_087e-12,
+    1.036_388_234_145_117_4e-9,
+    -4.752_745_619_151_995e-9,
+    -2.895_896_037_948_332e-8,
+    4.269_851_389_505_338_4e-7,
+    -1.365_821_750_758_921_2e-6,
+    -1.389_214_124_592_301e-5,
+    0.000_186_734_660_516_916_29,
+    -0.000_740_691_032_543_019_5,
+    -0.006_033_671_032_285_515,
+    0.240_158_178_447_351_66,
     1.653_654_562_683_102_7,
 ];
 /// The same by the root of `w`, up to `ROOTS` one after the other.
@@ -235,7 +249,25 @@ const ERF: [f64; 13] = [
     -0.281_072_178_045_434_2,
     0.965_468_738_669_867_3,
 ];
+/// `asin(a) / a - 1` by the square of `a` from one eighth on, over that square, up to one half.
+const ASIN: [f64; 13] = [
+    0.028_757_851_367_421_566,
+    0.028_284_889_979_885_142,
+    0.026_636_068_942_382_61,
+    0.026_802_154_829_593_774,
+    0.027_386_625_201_572_72,
+    0.028_448_682_267_469_515,
+    0.030_211_198_171_355_744,
+    0.033_012_853_614_468_19,
+    0.037_486_482_448_267_56,
+    0.044_943_468_214_734_76,
+    0.058_532_150_726_803_03,
+    0.087_783_740_862_341_74,
+    0.176_804_601_993_998_17,
+];
 const NEAR: f64 = 6.25;
+/// What `1 - y^2` is there.
+const LEAST: f64 = 0.001_930_454_136_227_709;
 const ROOTS: [f64; 3] = [4.0, 6.2, 12.0];
 const MIDDLES: [f64; 4] = [3.25, 5.1, 9.1, 19.7];
 
@@ -273,14 +305,29 @@ fn halved(number: i64) -> i64 {
     (number.wrapping_add(4096) as u64 >> 1) as i64 - 2048
 }
 
-/// `x` as `k * log(2) + r`: `k`, and what `exp(r)` is more than one.
+/// `x` as `k * log(2) + r`: `k`, `r`, and what `exp(r)` is more than `1 + r`.
 #[inline(always)]
-fn split<const FMA: bool>(x: f64) -> (i64, f64) {
+fn split<const FMA: bool>(x: f64) -> (i64, f64, f64) {
     let shifted = fma::<FMA>(x, std::f64::consts::LOG2_E, MAGIC);
     let count = shifted - MAGIC;
-    let rest = fma::<FMA>(count, -LN2_LOW, fma::<FMA>(count, -LN2_HIGH, x));
-    let more = fma::<FMA>(rest * rest, polynomial::<FMA, 12>(&EXP, rest), rest);
-    ((shifted.to_bits() as i64).wrapping_sub(MAGIC.to_bits() as i64), more)
+    let high = fma::<FMA>(count, -LN2_HIGH, x);
+    let rest = fma::<FMA>(count, -LN2_LOW, high);
+    let lost = fma::<FMA>(count, -LN2_LOW, high - rest);
+    ((shifted.to_bits() as i64).wrapping_sub(MAGIC.to_bits() as i64), rest, more::<FMA>(rest, lost))
+}
+
+#[inline(always)]
+fn more<const FMA: bool>(rest: f64, lost: f64) -> f64 {
+    fma::<FMA>(rest * rest, polynomial::<FMA, 10>(&EXP, rest), lost)
+}
+
+/// Two to the power of `k`, times `1 + rest + more` rounded once.
+#[inline(always)]
+fn scaled(k: i64, rest: f64, more: f64) -> f64 {
+    let near = 1.0 + rest;
+    let value = near + ((rest - (near - 1.0)) + more);
+    let half = halved(k);
+    value * power_of_two(half) * power_of_two(k.wrapping_sub(half))
 }
 
 /// A NaN fails both comparisons and stays.
@@ -292,17 +339,26 @@ fn within(x: f64, low: f64, high: f64) -> f64 {
 
 #[inline(always)]
 pub fn exp<const FMA: bool>(x: f64) -> f64 {
-    let (k, more) = split::<FMA>(within(x, -746.0, 710.0));
-    let half = halved(k);
-    (1.0 + more) * power_of_two(half) * power_of_two(k.wrapping_sub(half))
+    let (k, rest, more) = split::<FMA>(within(x, -746.0, 710.0));
+    scaled(k, rest, more)
+}
+
+/// Two to the power of `x`.
+#[inline(always)]
+fn exp2<const FMA: bool>(x: f64) -> f64 {
+    let x = within(x, -1076.0, 1025.0);
+    let shifted = x + MAGIC;
+    let rest = (x - (shifted - MAGIC)) * std::f64::consts::LN_2;
+    let k = (shifted.to_bits() as i64).wrapping_sub(MAGIC.to_bits() as i64);
+    scaled(k, rest, more::<FMA>(rest, 0.0))
 }
 
 #[inline(always)]
 pub fn expm1<const FMA: bool>(x: f64) -> f64 {
-    let (k, more) = split::<FMA>(within(x, -60.0, 710.0));
+    let (k, rest, more) = split::<FMA>(within(x, -60.0, 710.0));
     // Half of it, which is finite where the power is.
     let scale = power_of_two(k.wrapping_sub(1));
-    let value = 2.0 * fma::<FMA>(more, scale, scale - 0.5);
+    let value = 2.0 * fma::<FMA>(rest + more, scale, scale - 0.5);
     if x.abs() < 1e-290 { x } else { value }
 }
 
@@ -336,7 +392,7 @@ fn log_special(x: f64, value: f64) -> f64 {
 }
 
 #[inline(always)]
-pub fn log<const FMA: bool>(x: f64) -> f64 {
+fn log<const FMA: bool>(x: f64) -> f64 {
     let (exponent, apart, less) = log_parts::<FMA>(x);
     log_special(x, exponent * LN2_HIGH - ((less - exponent * LN2_LOW) - apart))
 }
@@ -355,16 +411,16 @@ fn log10<const FMA: bool>(x: f64) -> f64 {
 }
 
 #[inline(always)]
-pub fn log1p<const FMA: bool>(x: f64) -> f64 {
+fn log1p<const FMA: bool>(x: f64) -> f64 {
     let sum = 1.0 + x;
     let lost = (x - (sum - 1.0)) / sum;
-    let correction = if sum > 0.0 && sum < f64::INFINITY { lost } else { 0.0 };
+    let correction = if (sum > 0.0) & (sum < f64::INFINITY) { lost } else { 0.0 };
     let value = log::<FMA>(sum) + correction;
     if x.abs() < 1e-290 { x } else { value }
 }
 
 #[inline(always)]
-pub fn sigmoid<const FMA: bool>(x: f64) -> f64 {
+fn sigmoid<const FMA: bool>(x: f64) -> f64 {
     1.0 / (1.0 + exp::<FMA>(-x))
 }
 
@@ -373,6 +429,38 @@ pub fn tanh<const FMA: bool>(x: f64) -> f64 {
     let decay = expm1::<FMA>(-2.0 * x.abs());
     let value = (-decay / (decay + 2.0)).copysign(x);
     if x.abs() < 1e-290 { x } else { value }
+}
+
+/// The arc sine of a number of at most one half, by itself and its square.
+#[inline(always)]
+fn near_asin<const FMA: bool>(x: f64, square: f64) -> f64 {
+    fma::<FMA>(x * square, polynomial::<FMA, 13>(&ASIN, square - 0.125), x)
+}
+
+#[inline(always)]
+fn asin<const FMA: bool>(x: f64) -> f64 {
+    let size = x.abs();
+    let far = size > 0.5;
+    // Beyond one half, by half the angle from the pole.
+    let square = if far { fma::<FMA>(size, -0.5, 0.5) } else { x * x };
+    let value = near_asin::<FMA>(if far { square.sqrt() } else { size }, square);
+    (if far { fma::<FMA>(value, -2.0, std::f64::consts::FRAC_PI_2) } else { value }).copysign(x)
+}
+
+#[inline(always)]
+fn acos<const FMA: bool>(x: f64) -> f64 {
+    let size = x.abs();
+    let far = size > 0.5;
+    let square = if far { fma::<FMA>(size, -0.5, 0.5) } else { x * x };
+    let value = near_asin::<FMA>(if far { square.sqrt() } else { x }, square);
+    let beyond = if x < 0.0 { fma::<FMA>(value, -2.0, std::f64::consts::PI) } else { 2.0 * value };
+    if far { beyond } else { std::f64::consts::FRAC_PI_2 - value }
+}
+
+#[inline(always)]
+fn atanh<const FMA: bool>(x: f64) -> f64 {
+    let size = x.abs();
+    (0.5 * log1p::<FMA>((size + size) / (1.0 - size))).copysign(x)
 }
 
 /// Sine of an angle of at most `FARTHEST_ANGLE`, after `turns` more quarters.
@@ -437,33 +525,53 @@ fn erf<const FMA: bool>(x: f64) -> f64 {
     (if size < 1.0 { near } else { far }).copysign(x)
 }
 
-/// `erfinv(y) / y` where `w` is the logarithm of one over `1 - y^2`; of its root the first `N` curves are enough.
-#[inline(always)]
-fn inverse<const FMA: bool, const N: usize>(w: f64) -> f64 {
-    let near = polynomial::<FMA, 23>(&INVERSE, w - 0.5 * NEAR);
+/// `erfinv(y) / y` where `w`, the logarithm of one over `1 - y^2`, is not below `NEAR`.
+fn inverse(w: f64) -> f64 {
     let root = w.sqrt();
-    let mut far = polynomial::<FMA, 19>(&INVERSE_ROOT[0], root - MIDDLES[0]);
-    for k in 1..N {
-        let next = polynomial::<FMA, 19>(&INVERSE_ROOT[k], root - MIDDLES[k]);
-        far = if root > ROOTS[k - 1] { next } else { far };
-    }
-    if w < NEAR { near } else { far }
+    let part = ROOTS.iter().filter(|&&end| root > end).count();
+    polynomial::<false, 19>(&INVERSE_ROOT[part], root - MIDDLES[part])
 }
 
-#[inline(always)]
-pub fn erfinv<const FMA: bool>(y: f64) -> f64 {
-    let w = -log::<FMA>((1.0 - y) * (1.0 + y));
-    let value = y * inverse::<FMA, 2>(w);
-    if y.abs() == 1.0 { f64::INFINITY.copysign(y) } else { value }
+/// As `erfinv` of any number, one by one.
+fn whole_erfinv(y: f64) -> f64 {
+    let w = -log::<false>((1.0 - y) * (1.0 + y));
+    if y.abs() == 1.0 { f64::INFINITY.copysign(y) } else { y * inverse(w) }
 }
 
-/// The number below which a normal one lies with probability `p`.
-#[inline(always)]
-fn ndtri<const FMA: bool>(p: f64) -> f64 {
-    let y = 2.0 * p - 1.0;
-    let w = -log::<FMA>(4.0 * p * (1.0 - p));
-    let value = std::f64::consts::SQRT_2 * y * inverse::<FMA, 4>(w);
-    if p == 0.0 || p == 1.0 { f64::INFINITY.copysign(y) } else { value }
+/// Functions with a curve of `w` where `1 - y^2` is at least `LEAST`.
+macro_rules! inverses {
+    ($($name:ident, $fma:ident, |$x:ident| $rest:expr, $value:expr, $far:expr;)+) => {
+        $(pub struct $name;
+
+        impl Double for $name {
+            #[inline(always)]
+            fn at<const $fma: bool>($x: f64) -> f64 {
+                $value
+            }
+            #[inline(always)]
+            fn is_far($x: f64) -> bool {
+                $rest < LEAST
+            }
+            fn far($x: f64) -> f64 {
+                $far
+            }
+        })+
+    };
+}
+
+inverses! {
+    Erfinv, F, |y| (1.0 - y) * (1.0 + y),
+        y * polynomial::<F, 23>(&INVERSE, -log::<F>((1.0 - y) * (1.0 + y)) - 0.5 * NEAR), whole_erfinv(y);
+    SingleErfinv, F, |y| (1.0 - y) * (1.0 + y),
+        y * polynomial::<F, 13>(&SINGLE_INVERSE, -log::<F>((1.0 - y) * (1.0 + y)) - 0.5 * NEAR), whole_erfinv(y);
+    // The number below which a normal one lies with probability `p`.
+    Ndtri, F, |p| 4.0 * p * (1.0 - p), {
+        let w = -log::<F>(4.0 * p * (1.0 - p));
+        std::f64::consts::SQRT_2 * (2.0 * p - 1.0) * polynomial::<F, 23>(&INVERSE, w - 0.5 * NEAR)
+    }, {
+        let value = std::f64::consts::SQRT_2 * (2.0 * p - 1.0) * inverse(-log::<false>(4.0 * p * (1.0 - p)));
+        if p == 0.0 || p == 1.0 { f64::INFINITY.copysign(p - 0.5) } else { value }
+    };
 }
 
 /// A function of one number; those that are far are computed one by one.
@@ -503,8 +611,10 @@ functions! {
     Erf = erf;
     Erfc = erfc;
     SingleErfc = single_erfc;
-    Erfinv = erfinv;
-    Ndtri = ndtri;
+    Asin = asin;
+    Acos = acos;
+    Atanh = atanh;
+    Exp2 = exp2;
 }
 
 macro_rules! angles {
@@ -531,6 +641,11 @@ angles! {
     // A zero keeps its sign.
     Sin = sin, |x, F| if x == 0.0 { x } else { turned::<F>(x, 0) };
     Cos = cos, |x, F| turned::<F>(x, 1);
+}
+
+/// The function of one number alone.
+pub fn one<D: Double>(_: D, x: f64) -> f64 {
+    if D::is_far(x) { D::far(x) } else { D::at::<false>(x) }
 }
 
 /// An element that is computed with as float64.

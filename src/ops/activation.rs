@@ -230,10 +230,7 @@ pub fn silu(x: &Tensor) -> Result<Tensor> {
 
 /// `log(1 + exp(beta * x)) / beta`, the identity where `beta * x` is above the threshold.
 pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    let soft = move |x: f64| {
-        let soft = double::log1p::<false>(double::exp::<false>(x * beta)) / beta;
-        if x * beta > threshold { x } else { soft }
-    };
+    let soft = move |x: f64| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
     let (single_beta, single_threshold) = (beta as f32, threshold as f32);
     let lanes = curves::Softplus { beta: single_beta, threshold: single_threshold };
     let out = float_map("softplus", x, lanes, soft, |x| {
@@ -262,7 +259,7 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
         "mish",
         x,
         curves::Mish {},
-        |x| x * double::tanh::<false>(double::log1p::<false>(double::exp::<false>(x))),
+        |x| x * x.exp().ln_1p().tanh(),
         |x| {
             let tail = burn_math::log1p_exp_neg_abs(x.clone());
             let soft = Dispatch::float_add(Dispatch::relu(x.clone()), tail);
@@ -288,7 +285,7 @@ pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
         "logsigmoid",
         &x.contiguous_data()?,
         curves::LogSigmoid {},
-        |x| (if x > 0.0 { 0.0 } else { x }) - double::log1p::<false>(double::exp::<false>(-x.abs())),
+        |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
         |x| {
             let below = Dispatch::relu(Dispatch::float_neg(x.clone()));
             Dispatch::float_neg(Dispatch::float_add(below, burn_math::log1p_exp_neg_abs(x)))

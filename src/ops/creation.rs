@@ -39,7 +39,7 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         if shape.is_empty() {
             return Ok(one);
         }
-        let out = Tensor::zeroed(shape, dtype)?;
+        let (out, _) = Tensor::uninit_with_pointer(shape, dtype)?;
         out.write(&one)?;
         return Ok(out);
     }
