@@ -29,7 +29,24 @@ UNARY = [
     "atanh",
     "erfc",
 ]
-DOUBLE = ["exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh", "sigmoid", "erf", "erfc", "exp2", "asin", "acos", "atanh"]
+DOUBLE = [
+    "exp",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "erf",
+    "erfc",
+    "exp2",
+    "asin",
+    "acos",
+    "atanh",
+]
 CURVES = [
     *("silu", "softplus", "mish", "elu", "selu", "celu", "logsigmoid", "gelu", "leaky_relu", "hardswish"),
     *("hardsigmoid", "hardshrink", "softshrink", "hardtanh", "relu"),
