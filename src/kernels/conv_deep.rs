@@ -13,7 +13,7 @@ use super::widest::Work;
 pub const PANEL: usize = 48;
 
 /// Places whose sums are held at once, and depths that are added to them at a time: so many of the panel stay in the first
-/// cache, which the next level could not follow (320-1280 1x1 at 7 b8: 47 GFLOP/s from there on one thread of Zen 3, ).
+/// cache (512-512 3x3 at 7 b8 on one thread of Zen 3: 74 GFLOP/s, 54 from the next one).
 pub const PLACES: usize = 512;
 const DEPTHS: usize = 128;
 
