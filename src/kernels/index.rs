@@ -220,15 +220,18 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
                 let count = (row.size - column).min(end - at);
                 let Some(named) = numbers.get(at..at + count) else { return };
                 let first = start(outer, line) + column * row.step;
+                // Addresses of this loop's own: those inside of `source` and `out` would be read again for each element.
+                let (from, to) = (source.at::<T>(first).cast_const(), out.at::<T>(at));
+                let (step, own) = (row.step, along.own);
                 // SAFETY: the numbers have been checked, so the places lie inside the tensor; every task has its own part.
                 unsafe {
-                    if row.step == 0 && along.own == 1 {
+                    if step == 0 && own == 1 {
                         for (k, &number) in named.iter().enumerate() {
-                            out.write(at + k, source.read::<T>(first + number as usize));
+                            to.add(k).write_unaligned(from.add(number as usize).read_unaligned());
                         }
                     } else {
                         for (k, &number) in named.iter().enumerate() {
-                            out.write(at + k, source.read::<T>(first + k * row.step + number as usize * along.own));
+                            to.add(k).write_unaligned(from.add(k * step + number as usize * own).read_unaligned());
                         }
                     }
                 }
