@@ -97,10 +97,10 @@ fn _combined(
     value: Operand,
     inplace: bool,
 ) -> Result<Option<Tensor>> {
-    let kind = match name {
-        "lerp" => Kind::Lerp,
-        "addcmul" => Kind::Product,
-        _ => Kind::Quotient,
+    let (kind, name) = match name {
+        "lerp" => (Kind::Lerp, "lerp"),
+        "addcmul" => (Kind::Product, "addcmul"),
+        _ => (Kind::Quotient, "addcdiv"),
     };
     let (Ok(first), Operand::Scalar(value)) = (first.cast::<PyTensor>(), value) else { return Ok(None) };
     let (a, b) = (&input.get().tensor, &first.get().tensor);
@@ -112,7 +112,7 @@ fn _combined(
     };
     let Some(value) = factor(value, dtype).filter(|_| fits) else { return Ok(None) };
     let args = [Arg::Tensor(a), Arg::Tensor(b), third];
-    let call = Call { name: "lerp", args, dtypes: [dtype; 3], out: dtype, into: inplace.then_some(a) };
+    let call = Call { name, args, dtypes: [dtype; 3], out: dtype, into: inplace.then_some(a) };
     let kernel = |shape: &[usize], out: Strided<'_>, views: [Strided<'_>; 3]| {
         match dtype {
             DType::F32 => three::<f32>(kind, shape, out, views, value),

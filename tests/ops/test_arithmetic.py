@@ -419,3 +419,9 @@ def test_one_pass_writes_leave_their_trace():
             x.add_(lib.ones(2, 3, 4), alpha=2)
         with pytest.raises(RuntimeError):
             lib.ones(3, dtype=lib.int32).add(lib.ones(3, dtype=lib.int32), alpha=0.5)
+
+
+@pytest.mark.parametrize("name", ["lerp", "addcmul", "addcdiv"])
+def test_shapes_that_do_not_fit_are_said_of_the_op_itself(name):
+    with pytest.raises(RuntimeError, match=rf"^{name}: The size of tensor a \(2\) must match"):
+        getattr(pyburn, name)(pyburn.zeros(2), pyburn.ones(3), pyburn.ones(3))
