@@ -16,6 +16,7 @@ use crate::autograd::{Context, Grads, Record, grads};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::complex as kernel;
+use crate::kernels::pointwise::map2;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::Geometry;
@@ -228,19 +229,18 @@ pub fn join(re: &Tensor, im: &Tensor) -> Result<Tensor> {
             im.dtype().name()
         ));
     }
-    let shape = crate::tensor::geometry::broadcast("complex", &re.shape(), &im.shape())?;
-    let operands = [re.geometry().expand(&shape).strides, im.geometry().expand(&shape).strides];
-    let strides = crate::tensor::geometry::strides_like(&shape, &[&operands[0], &operands[1]]);
-    let dtype = re.dtype().complex();
-    let out = if re.is_meta() {
-        Tensor::meta_as(&shape, &strides, dtype)?
-    } else {
-        Tensor::uninit_as(&shape, &strides, dtype)?
-    };
-    let views = parts(&out);
-    for (index, part) in [re, im].into_iter().enumerate() {
-        views.alias(views.geometry().select(shape.len(), index)).write(part)?;
-    }
+    let dtype = re.dtype();
+    let out = evaluate(
+        Call { name: "complex", args: [re, im].map(Arg::Tensor), dtypes: [dtype; 2], out: dtype.complex(), into: None },
+        |shape, out, [re, im]| {
+            match dtype {
+                DType::F32 => map2::<f32, f32, [f32; 2]>(shape, out, re, im, |re, im| [re, im]),
+                _ => map2::<f64, f64, [f64; 2]>(shape, out, re, im, |re, im| [re, im]),
+            }
+            Ok(())
+        },
+        |_, _| Ok(None),
+    )?;
     if let Some(record) = Record::new("ComplexBackward0", &[re, im]) {
         record.finish(&out, |c| {
             let grad = c.grad()?;

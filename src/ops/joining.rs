@@ -17,11 +17,12 @@ use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, Geometry, checked_numel, wrap_dim};
 use crate::tensor::{Core, Tensor, prim};
 
-/// Up to here a plain loop is done before the machinery for strides and threads has begun.
+/// Bytes of a result up to which plain runs are copied however short they are, and of a run from which on they are.
 const FEW_BYTES: usize = 1 << 15;
+const LONG_RUN: usize = 64;
 
-/// Writes small row-major tensors of one dtype beside each other.
-fn join_few(out: &Tensor, parts: &[&Tensor], dim: usize) -> Result<()> {
+/// Writes row-major tensors of one dtype beside each other; false, with nothing done, where their runs are many and short.
+fn join(out: &Tensor, parts: &[&Tensor], dim: usize) -> Result<bool> {
     let runs = out.shape()[..dim].iter().product();
     let sources = parts
         .iter()
@@ -30,9 +31,19 @@ fn join_few(out: &Tensor, parts: &[&Tensor], dim: usize) -> Result<()> {
             Ok((Memory::first(part)?, bytes))
         })
         .collect::<Result<SmallVec<[(Memory, usize); 8]>>>()?;
+    let total = out.numel() * out.dtype().size();
+    if total > FEW_BYTES && sources.iter().any(|&(_, bytes)| bytes < LONG_RUN) {
+        return Ok(false);
+    }
+    let target = Memory::first(out)?;
+    if total <= FEW_BYTES {
+        // SAFETY: as below.
+        unsafe { copy::join(target, &sources, runs) };
+        return Ok(true);
+    }
     // SAFETY: each part is row-major and has `runs` runs of so many bytes; together they are as many as the result has.
-    unsafe { copy::join(Memory::first(out)?, &sources, runs) };
-    Ok(())
+    crate::guard::spread("cat", total / size_of::<f32>(), || unsafe { copy::join(target, &sources, runs) })?;
+    Ok(true)
 }
 
 /// The tensors, all of one shape, along a new dimension.
@@ -92,10 +103,9 @@ pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
     } else if device.is_cpu() {
         let format = common_format(&parts);
         let out = Tensor::uninit_as(&shape, &format.strides(&shape)?, dtype)?;
-        let plain = format == Format::Contiguous && out.numel() * dtype.size() <= FEW_BYTES;
-        if plain && parts.iter().all(|part| part.dtype() == dtype && part.is_contiguous()) {
-            join_few(&out, &parts, dim)?;
-        } else {
+        let plain =
+            format == Format::Contiguous && parts.iter().all(|part| part.dtype() == dtype && part.is_contiguous());
+        if !(plain && join(&out, &parts, dim)?) {
             for (part, &(start, length)) in parts.iter().zip(&starts) {
                 out.alias(out.geometry().slice(dim, start, length, 1)).write(part)?;
             }
