@@ -7,6 +7,7 @@ use pyo3::types::PyTuple;
 
 use super::data::fits_integer;
 use super::operand::Scalar;
+use super::pointwise::number_bytes;
 use crate::autograd::{Record, grads};
 use crate::device::{Device, DeviceArg, default_device};
 use crate::dtype::{DType, DTypeArg, Kind};
@@ -34,6 +35,11 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
         let zero = value.is_zero() && !value.as_f64().is_sign_negative();
         if zero && !shape.is_empty() {
             return Tensor::zeroed(shape, dtype);
+        }
+        if let Some(element) = element(value, dtype) {
+            let (out, _) = Tensor::uninit_with_pointer(shape, dtype)?;
+            out.fill_cpu(element)?;
+            return Ok(out);
         }
         let one = scalar_cpu(value, dtype)?;
         if shape.is_empty() {
@@ -64,6 +70,12 @@ pub fn full(shape: &[usize], value: Scalar, dtype: DType, device: Device) -> Res
 pub fn number(value: Scalar, dtype: DType, device: Device) -> Result<Tensor> {
     check_fill(value, dtype)?;
     full(&[], value, dtype, device)
+}
+
+/// A number as an element of one of the dtypes that nearly all tensors have, without a tensor of its own.
+pub fn element(value: Scalar, dtype: DType) -> Option<[u8; 16]> {
+    let plain = matches!(dtype, DType::F32 | DType::F64 | DType::I64 | DType::Bool);
+    if plain && !matches!(value, Scalar::Complex(..)) { number_bytes(value, dtype).ok() } else { None }
 }
 
 /// A rank-0 CPU tensor.

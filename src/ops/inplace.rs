@@ -5,7 +5,7 @@ use pyo3::types::PyTuple;
 
 use super::creation;
 use super::operand::{Operand, Scalar};
-use crate::autograd::inplace::{check, check_apart, check_history, overwrite};
+use crate::autograd::inplace::{check, check_apart, check_history, is_recorded, overwrite};
 use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
@@ -31,6 +31,14 @@ pub fn fill(target: &Tensor, value: Scalar) -> Result<()> {
     // torch writes a single element of half precision without looking at the range.
     if target.numel() != 1 || !target.dtype().is_half() {
         creation::check_fill(value, target.dtype())?;
+    }
+    if let Some(element) = creation::element(value, target.dtype()).filter(|_| target.device().is_cpu())
+        && !is_recorded(target, target)
+    {
+        crate::autograd::refusal::check()?;
+        target.fill_cpu(element)?;
+        target.core().storage.bump();
+        return Ok(());
     }
     let one = creation::full(&[], value, target.dtype(), target.device())?;
     overwrite(target, &one)

@@ -128,7 +128,7 @@ const ZEROS: [usize; MAX_RANK] = [0; MAX_RANK];
 const NUMBER: usize = 16;
 
 /// A number as bytes of an element.
-fn number_bytes(scalar: Scalar, dtype: DType) -> Result<[u8; NUMBER]> {
+pub fn number_bytes(scalar: Scalar, dtype: DType) -> Result<[u8; NUMBER]> {
     let mut out = [0; NUMBER];
     if dtype == DType::Bool {
         out[0] = u8::from(!scalar.is_zero());

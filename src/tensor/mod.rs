@@ -394,6 +394,27 @@ impl Tensor {
         })
     }
 
+    /// Writes one element, given as its bytes, everywhere in this tensor of the CPU.
+    pub fn fill_cpu(&self, element: [u8; 16]) -> Result<()> {
+        let to = self.core().clone();
+        let Data::Cpu(target) = to.storage.data() else {
+            return error::device("fill: the tensor must be on the CPU");
+        };
+        let geometry = Geometry {
+            shape: to.geometry.shape.clone(),
+            strides: to.geometry.shape.iter().map(|_| 0).collect(),
+            offset: 0,
+        };
+        let target = Raw(target.pointer());
+        guard::spread("fill", to.geometry.numel(), || {
+            let (target, mut element) = (&target, element);
+            copy::copy(
+                &copy::View { pointer: target.0, dtype: to.dtype, geometry: &to.geometry },
+                &copy::View { pointer: element.as_mut_ptr(), dtype: to.dtype, geometry: &geometry },
+            );
+        })
+    }
+
     /// A copy that is made even when source and target are the same memory.
     fn copied_apart(&self) -> Result<Self> {
         let (out, _) = Self::uninit_with_pointer(&self.shape(), self.dtype())?;
