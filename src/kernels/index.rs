@@ -9,6 +9,7 @@ use half::{bf16, f16};
 use rustfft::num_complex::{Complex32, Complex64};
 use smallvec::SmallVec;
 
+use super::copy::copy_bytes;
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
@@ -374,9 +375,10 @@ fn each_stretch(slabs: Slabs<'_>, rows: std::ops::Range<usize>, body: impl Fn(us
 unsafe fn take_cells<T: Copy>(source: Memory, slabs: Slabs<'_>, out: Memory) {
     in_parts(slabs.outer * slabs.numbers.len(), 1, &|rows| {
         each_stretch(slabs, rows, |stretch, numbers, first| {
+            let (from, to) = (source.at::<T>(stretch * slabs.size).cast_const(), out.at::<T>(first));
             for (place, &number) in numbers.iter().enumerate() {
                 // SAFETY: the caller's.
-                unsafe { out.write(first + place, source.read::<T>(stretch * slabs.size + number as usize)) };
+                unsafe { to.add(place).write_unaligned(from.add(number as usize).read_unaligned()) };
             }
         });
     });
@@ -394,9 +396,7 @@ unsafe fn take_rows(source: Memory, slabs: Slabs<'_>, bytes: usize, out: Memory)
             }
             for (place, &number) in numbers.iter().enumerate() {
                 // SAFETY: the caller's.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(from.add(number as usize * bytes), to.add(place * bytes), bytes);
-                }
+                unsafe { copy_bytes(from.add(number as usize * bytes), to.add(place * bytes), bytes) };
             }
         });
     });
@@ -489,6 +489,10 @@ struct Sums<'a, T, F> {
 impl<T: Copy, F: Fn(T, T) -> T> Task for Sums<'_, T, F> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
+        if self.block == 1 {
+            // SAFETY: as below.
+            return unsafe { put_line(self.target, 1, self.numbers, self.values, self.meet) };
+        }
         for (place, &number) in self.numbers.iter().enumerate() {
             // SAFETY: as `put`: rows of both sides lie inside their memories, and these columns are this task's.
             unsafe {
@@ -543,6 +547,21 @@ unsafe fn put_slabs<T: Copy>(target: Memory, slabs: Slabs<'_>, values: Memory, m
     });
 }
 
+/// Values side by side that meet the elements of one line, `step` apart.
+///
+/// # Safety
+/// The line has elements at these numbers, and there is a value for each.
+#[inline(always)]
+unsafe fn put_line<T: Copy>(line: *mut T, step: usize, numbers: &[i64], values: *const T, meet: impl Fn(T, T) -> T) {
+    for (place, &number) in numbers.iter().enumerate() {
+        // SAFETY: the caller's.
+        unsafe {
+            let to = line.add(number as usize * step);
+            to.write_unaligned(meet(to.read_unaligned(), values.add(place).read_unaligned()));
+        }
+    }
+}
+
 /// Elements side by side that one task takes through all rows: their places stay in the second-level cache.
 const BESIDE: usize = 64;
 
@@ -565,23 +584,33 @@ unsafe fn put_along<T: Copy>(
     let (row, middle) = inner.split_last().map_or((Level { size: 1, step: 0 }, inner), |(&row, middle)| (row, middle));
     let size = |levels: &[Level]| levels.iter().map(|level| level.size).product::<usize>();
     let (stretches, lines, parts) = (size(outer), size(middle), row.size.div_ceil(BESIDE));
-    // SAFETY: the caller's; the numbers have been checked.
-    let one = |at: usize, first: usize| unsafe {
-        let Some(&number) = numbers.get(at) else { return };
-        let place = first + number as usize * along.own;
-        target.write(place, meet(target.read::<T>(place), values.read::<T>(at)));
-    };
     in_parts(stretches * lines * parts, count * row.size.min(BESIDE), &|tasks| {
         for task in tasks {
             let (stretch, line, part) = (task / parts / lines, task / parts % lines, task % parts * BESIDE);
             let first = start(outer, stretch) + start(middle, line) + part * row.step;
             let width = BESIDE.min(row.size - part);
-            let mut at = (stretch * count * lines + line) * row.size + part;
-            for _ in 0..count {
-                for column in 0..width {
-                    one(at + column, first + column * row.step);
+            let at = (stretch * count * lines + line) * row.size + part;
+            // Addresses of this task's own, as in `gather`.
+            let (to, from, step, own) = (target.at::<T>(first), values.at::<T>(at).cast_const(), row.step, along.own);
+            if row.size == 1 && lines == 1 {
+                let Some(named) = numbers.get(at..at + count) else { return };
+                // SAFETY: the caller's; the numbers have been checked.
+                unsafe { put_line(to, own, named, from, meet) };
+                continue;
+            }
+            let beside = lines * row.size;
+            for number in 0..count {
+                let Some(named) = numbers.get(at + number * beside..).and_then(|rest| rest.get(..width)) else {
+                    return;
+                };
+                for (column, &place) in named.iter().enumerate() {
+                    // SAFETY: as above.
+                    unsafe {
+                        let (to, from) =
+                            (to.add(column * step + place as usize * own), from.add(number * beside + column));
+                        to.write_unaligned(meet(to.read_unaligned(), from.read_unaligned()));
+                    }
                 }
-                at += lines * row.size;
             }
         }
     });

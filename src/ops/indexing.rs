@@ -244,9 +244,11 @@ pub fn index_fill(x: &Tensor, dim: usize, index: &Tensor, value: &Tensor) -> Res
         ));
     }
     positions.iter_mut().for_each(|position| *position += if *position < 0 { size } else { 0 });
-    // A place that is named twice is filled once, which the gradient of the value tells.
-    positions.sort_unstable();
-    positions.dedup();
+    if value.requires_grad() {
+        // A place that is named twice is filled once, which the gradient of the value tells.
+        positions.sort_unstable();
+        positions.dedup();
+    }
     let shape = with_size(&x.shape(), dim, positions.len());
     let value = creation::to_dtype(&creation::to_device(value, x.device())?, x.dtype())?;
     let values = movement::expand(&value, &shape)?;
@@ -257,6 +259,9 @@ pub fn index_fill(x: &Tensor, dim: usize, index: &Tensor, value: &Tensor) -> Res
 /// Flat positions, negative ones from the end.
 fn flat_rows(op: &str, x: &Tensor, index: &Tensor) -> Result<Rows> {
     need_int(op, x, index, false)?;
+    if let Some(found) = Rows::flat(x, index)? {
+        return Ok(found);
+    }
     let size = x.numel() as i64;
     let numbers = rows::places(index, x)?
         .into_iter()

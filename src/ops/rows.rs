@@ -76,6 +76,13 @@ impl Rows {
         Ok(Self { index: Index::of(index, x)?, layout, block, fault })
     }
 
+    /// The elements of `x` in row-major order that `index` names; None where one of its numbers is negative or too large.
+    pub fn flat(x: &Tensor, index: &Tensor) -> Result<Option<Self>> {
+        let layout = Layout::Slabs { outer: 1, size: x.numel() };
+        let rows = Self { index: Index::of(index, x)?, layout, block: 1, fault: Fault::Embedding };
+        Ok(if index::is_outside(rows.index.get(), x.numel()) { None } else { Some(rows) })
+    }
+
     /// How many rows are named.
     pub fn count(&self) -> usize {
         match self.layout {
