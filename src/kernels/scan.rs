@@ -42,27 +42,65 @@ unsafe fn running<T: Copy, O: Copy, S: Copy + Send + Sync>(
     next: impl Fn(S, T) -> S + Sync,
     show: impl Fn(S) -> O + Sync,
 ) {
-    let steps = (step(from.geometry, along.dim), step(to.geometry, along.dim));
+    let steps = [step(from.geometry, along.dim), step(to.geometry, along.dim)];
+    // Side by side, four lines keep all their addresses in registers.
+    let apart = steps[0] == 1;
     grouped([from.geometry, to.geometry], along.dim, |starts| {
+        // Addresses of this loop's own: those inside of `from` and `to` would be read again for each element.
+        let way = Way { from: from.memory.at::<T>(0).cast_const(), to: to.memory.at::<O>(0), steps, along };
         // SAFETY: the caller vouches for the geometries; lines do not share elements of the output.
-        let one = |state: S, [at, out]: [usize; 2], index: usize| unsafe {
-            let state = next(state, from.memory.read::<T>(at + index * steps.0));
-            to.memory.write(out + index * steps.1, show(state));
-            state
-        };
-        let (groups, rest) = starts.as_chunks::<8>();
-        for group in groups {
-            let mut states = [start; 8];
-            for index in along.positions() {
-                for (state, &place) in states.iter_mut().zip(group) {
-                    *state = one(*state, place, index);
+        unsafe {
+            let rest = if apart {
+                let (groups, rest) = starts.as_chunks::<4>();
+                groups.iter().for_each(|&group| way.run(group, start, &next, &show));
+                rest
+            } else {
+                let (groups, rest) = starts.as_chunks::<8>();
+                groups.iter().for_each(|&group| way.run(group, start, &next, &show));
+                rest
+            };
+            rest.iter().for_each(|&place| way.run([place], start, &next, &show));
+        }
+    });
+}
+
+/// From where to where lines lead.
+struct Way<T, O> {
+    from: *const T,
+    to: *mut O,
+    steps: [usize; 2],
+    along: Along,
+}
+
+impl<T: Copy, O: Copy> Way<T, O> {
+    /// Several lines in step, so that none waits for its own last addition.
+    ///
+    /// # Safety
+    /// As `running`, for lines that begin at these places.
+    #[inline(always)]
+    unsafe fn run<S: Copy, const N: usize>(
+        &self,
+        places: [[usize; 2]; N],
+        start: S,
+        next: &impl Fn(S, T) -> S,
+        show: &impl Fn(S) -> O,
+    ) {
+        let Along { size, reverse, .. } = self.along;
+        let (from, to) =
+            (places.map(|[at, _]| self.from.wrapping_add(at)), places.map(|[_, at]| self.to.wrapping_add(at)));
+        let mut states = [start; N];
+        for count in 0..size {
+            let index = if reverse { size - 1 - count } else { count };
+            let [read, write] = self.steps.map(|step| index * step);
+            for ((state, from), to) in states.iter_mut().zip(from).zip(to) {
+                // SAFETY: the caller's.
+                unsafe {
+                    *state = next(*state, from.add(read).read_unaligned());
+                    to.add(write).write_unaligned(show(*state));
                 }
             }
         }
-        for &place in rest {
-            along.positions().fold(start, |state, index| one(state, place, index));
-        }
-    });
+    }
 }
 
 /// Running sum (or product) of floats, carried in float64.
@@ -134,20 +172,22 @@ pub unsafe fn log_totals<T: Element>(along: Along, from: Place<'_>, to: Place<'_
 pub unsafe fn extremes<T: Element>(max: bool, along: Along, from: Place<'_>, values: Place<'_>, indices: Place<'_>) {
     let steps = [from, values, indices].map(|place| step(place.geometry, along.dim));
     lines([from.geometry, values.geometry, indices.geometry], along.dim, |[at, value_at, index_at]| {
-        let mut best: Option<(T, usize)> = None;
+        // As in `running`.
+        let (from, values) = (from.memory.at::<T>(at).cast_const(), values.memory.at::<T>(value_at));
+        let indices = indices.memory.at::<i64>(index_at);
+        let Some(first) = along.positions().next() else { return };
+        // SAFETY: the caller vouches for the geometries.
+        let read = |index: usize| unsafe { from.add(index * steps[0]).read_unaligned() };
+        let (mut best, mut place) = (read(first), first);
         for index in along.positions() {
-            // SAFETY: the caller vouches for the geometries.
-            let item: T = unsafe { from.memory.read(at + index * steps[0]) };
-            let wins = match best {
-                None => true,
-                Some((old, _)) => item.is_nan() || (!old.is_nan() && if max { item >= old } else { item <= old }),
-            };
-            let (value, position) = if wins { (item, index) } else { best.unwrap_or((item, index)) };
-            best = Some((value, position));
+            let item = read(index);
+            if item.is_nan() || (!best.is_nan() && if max { item >= best } else { item <= best }) {
+                (best, place) = (item, index);
+            }
             // SAFETY: as above; each element is written once.
             unsafe {
-                values.memory.write(value_at + index * steps[1], value);
-                indices.memory.write(index_at + index * steps[2], position as i64);
+                values.add(index * steps[1]).write_unaligned(best);
+                indices.add(index * steps[2]).write_unaligned(place as i64);
             }
         }
     });

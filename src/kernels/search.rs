@@ -127,3 +127,25 @@ pub unsafe fn among<T: Element>(values: (Memory, usize, usize), wanted: (Memory,
         }
     }
 }
+/// Counts how often each number occurs; all are below the length of `counts`.
+pub fn count(values: &[i64], counts: &mut [i64]) {
+    /// Numbers up to which neighbours are counted apart: where both are the same, one would wait for the other.
+    const FEW: usize = 1 << 12;
+    if counts.len() > FEW {
+        return values.iter().for_each(|&value| counts[value as usize] += 1);
+    }
+    let mut others = vec![0; 3 * counts.len()];
+    let (second, rest) = others.split_at_mut(counts.len());
+    let (third, fourth) = rest.split_at_mut(counts.len());
+    let (groups, rest) = values.as_chunks::<4>();
+    for &[a, b, c, d] in groups {
+        counts[a as usize] += 1;
+        second[b as usize] += 1;
+        third[c as usize] += 1;
+        fourth[d as usize] += 1;
+    }
+    rest.iter().for_each(|&value| counts[value as usize] += 1);
+    for (place, slot) in counts.iter_mut().enumerate() {
+        *slot += second[place] + third[place] + fourth[place];
+    }
+}

@@ -10,6 +10,7 @@ use super::iterate::PARALLEL_ABOVE;
 use super::lines::{lines, step};
 use super::memory::Memory;
 use super::scan::Place;
+use super::vector::{Task, dispatch, dispatch_narrow};
 
 /// A line's elements as sortable numbers, each with its position.
 enum Keys {
@@ -21,11 +22,19 @@ impl Keys {
     /// # Safety
     /// The memory holds `size` elements of `T` from `at` on, `by` apart.
     unsafe fn read<T: Element>(memory: Memory, at: usize, by: usize, size: usize, descending: bool) -> Self {
+        let from = memory.at::<T>(at).cast_const();
         // SAFETY: the caller's.
-        let key = |index: usize| unsafe { memory.read::<T>(at + index * by) }.key();
+        let key = move |index: usize| unsafe { from.add(index * by).read_unaligned() }.key();
         if size_of::<T>() <= 4 && size <= u32::MAX as usize {
             let flip = if descending { u64::from(u32::MAX) } else { 0 };
-            Self::Narrow((0..size).map(|index| (key(index) ^ flip) << 32 | index as u64).collect())
+            return Self::Narrow((0..size).map(|index| (key(index) ^ flip) << 32 | index as u64).collect());
+        }
+        // Integers are seldom far apart: counted from the least, they are narrow too.
+        let (least, most) =
+            (0..size).fold((u64::MAX, 0), |(least, most), index| (key(index).min(least), key(index).max(most)));
+        if most.saturating_sub(least) <= u64::from(u32::MAX) && size <= u32::MAX as usize {
+            let flip = if descending { u64::from(u32::MAX) } else { 0 };
+            Self::Narrow((0..size).map(|index| ((key(index) - least) ^ flip) << 32 | index as u64).collect())
         } else {
             let flip = if descending { u64::MAX } else { 0 };
             Self::Wide((0..size).map(|index| u128::from(key(index) ^ flip) << 64 | index as u128).collect())
@@ -44,24 +53,33 @@ impl Keys {
         count: usize,
         descending: bool,
     ) -> Self {
+        let from = memory.at::<T>(at).cast_const();
         // SAFETY: the caller's.
-        let key = |index: usize| unsafe { memory.read::<T>(at + index * by) }.key();
+        let key = move |index: usize| unsafe { from.add(index * by).read_unaligned() }.key();
+        // A step that is known to be one lets the loop vectorise.
+        // SAFETY: the caller's.
+        let near = move |index: usize| unsafe { from.add(index).read_unaligned() }.key();
         if size_of::<T>() <= 4 && size <= u32::MAX as usize {
             let flip = if descending { u32::MAX } else { 0 };
-            // A step that is known to be one lets the loop vectorise.
-            let keys: Vec<u32> = if by == 1 {
-                // SAFETY: the caller's.
-                (0..size).map(|index| unsafe { memory.read::<T>(at + index) }.key() as u32 ^ flip).collect()
-            } else {
-                (0..size).map(|index| key(index) as u32 ^ flip).collect()
-            };
             let packed = |index: usize, key: u32| u64::from(key) << 32 | index as u64;
-            Self::Narrow(passed_by(&keys, count, packed, |key| (key >> 32) as u32, narrow_less))
+            let bare = |key: u64| (key >> 32) as u32;
+            let mut heap = Vec::with_capacity(count);
+            let few = Few { size, count, packed, bare, less: narrow_less };
+            if by == 1 {
+                dispatch(few.of(|index| near(index) as u32 ^ flip, &mut heap));
+            } else {
+                dispatch(few.of(|index| key(index) as u32 ^ flip, &mut heap));
+            }
+            Self::Narrow(heap)
         } else {
             let flip = if descending { u64::MAX } else { 0 };
-            let keys: Vec<u64> = (0..size).map(|index| key(index) ^ flip).collect();
             let packed = |index: usize, key: u64| u128::from(key) << 64 | index as u128;
-            Self::Wide(passed_by(&keys, count, packed, |key| (key >> 64) as u64, wide_less))
+            let bare = |key: u128| (key >> 64) as u64;
+            let mut heap = Vec::with_capacity(count);
+            dispatch_narrow(
+                Few { size, count, packed, bare, less: wide_less }.of(|index| key(index) ^ flip, &mut heap),
+            );
+            Self::Wide(heap)
         }
     }
 
@@ -143,29 +161,62 @@ impl Keys {
 /// Keys that one look tells to be all too late for the heap.
 const LOOK: usize = 64;
 
-/// The first `count` keys in order, each with its position: the steps are those of a heap over all keys.
-fn passed_by<K: Copy + PartialOrd, P: Copy>(
-    keys: &[K],
+/// The first `count` of `size` keys in order, each with its position: the steps are those of a heap over all keys.
+struct Few<Q, B, L> {
+    size: usize,
     count: usize,
-    packed: impl Fn(usize, K) -> P,
-    bare: impl Fn(P) -> K,
-    less: impl Fn(&P, &P) -> bool + Copy,
-) -> Vec<P> {
-    let mut heap: Vec<P> = keys.iter().enumerate().take(count).map(|(index, &key)| packed(index, key)).collect();
-    introsort::heaped(&mut heap, less);
-    let Some(mut last) = heap.first().map(|&top| bare(top)) else { return heap };
-    for (look, some) in keys.chunks(LOOK).enumerate().skip(count / LOOK) {
-        if !some.iter().fold(false, |any, &key| any | (key < last)) {
-            continue;
-        }
-        for (index, &key) in some.iter().enumerate().map(|(place, key)| (look * LOOK + place, key)) {
-            if index >= count && key < last {
-                last = bare(introsort::replaced(&mut heap, packed(index, key), less));
+    packed: Q,
+    bare: B,
+    less: L,
+}
+
+/// The same with the keys, by number, and room for the result.
+struct PassedBy<'a, P, R, Q, B, L> {
+    few: Few<Q, B, L>,
+    key: R,
+    heap: &'a mut Vec<P>,
+}
+
+impl<Q, B, L> Few<Q, B, L> {
+    fn of<P, R>(self, key: R, heap: &mut Vec<P>) -> PassedBy<'_, P, R, Q, B, L> {
+        PassedBy { few: self, key, heap }
+    }
+}
+
+impl<K, P, R, Q, B, L> Task for PassedBy<'_, P, R, Q, B, L>
+where
+    K: Copy + Default + PartialOrd,
+    P: Copy,
+    R: Fn(usize) -> K,
+    Q: Fn(usize, K) -> P,
+    B: Fn(P) -> K,
+    L: Fn(&P, &P) -> bool + Copy,
+{
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { few: Few { size, count, packed, bare, less }, key, heap } = self;
+        heap.extend((0..count.min(size)).map(|index| packed(index, key(index))));
+        introsort::heaped(heap, less);
+        let Some(mut last) = heap.first().map(|&top| bare(top)) else { return };
+        for start in (count / LOOK * LOOK..size).step_by(LOOK) {
+            let mut some = [K::default(); LOOK];
+            let some = some.get_mut(..LOOK.min(size - start)).unwrap_or_default();
+            let mut any = false;
+            for (place, slot) in some.iter_mut().enumerate() {
+                *slot = key(start + place);
+                any |= *slot < last;
+            }
+            if !any {
+                continue;
+            }
+            for (index, &key) in some.iter().enumerate().map(|(place, key)| (start + place, key)) {
+                if index >= count && key < last {
+                    last = bare(introsort::replaced(heap, packed(index, key), less));
+                }
             }
         }
+        introsort::heap_to_order(heap, less);
     }
-    introsort::heap_to_order(&mut heap, less);
-    heap
 }
 
 fn narrow_less(one: &u64, other: &u64) -> bool {

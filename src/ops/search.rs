@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::memory::Memory;
+use crate::kernels::memory::{Memory, Numbers};
 use crate::kernels::search;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
@@ -174,18 +174,19 @@ impl PyTensor {
             return refuse("weights should have the same shape as input");
         }
         x.need_values()?;
-        let bytes = packed(x, DType::I64)?.to_bytes()?;
-        let values: Vec<i64> =
-            bytes.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok().map(i64::from_ne_bytes)).collect();
-        if values.iter().any(|&value| value < 0) {
+        let numbers_of = Numbers::of(&packed(x, DType::I64)?)?;
+        let values = numbers_of.get();
+        // A negative number is a large unsigned one.
+        let most = values.iter().fold(0, |most: u64, &value| most.max(value as u64));
+        if most > i64::MAX as u64 {
             return refuse("expected non-negative integers");
         }
-        let length = values.iter().max().map_or(0, |&most| most as usize + 1).max(minlength as usize);
+        let length = if values.is_empty() { 0 } else { most as usize + 1 }.max(minlength as usize);
         crate::check::allocation(length.saturating_mul(8))?;
         let out = match &weights {
             None => {
                 let mut counts = vec![0i64; length];
-                values.iter().for_each(|&value| counts[value as usize] += 1);
+                guard::alone("bincount", values.len(), || search::count(values, &mut counts))?;
                 integers(&counts)?
             }
             Some(weights) => {
