@@ -55,6 +55,7 @@ pub mod reduce;
 pub mod reducers;
 pub mod reflect;
 pub mod resample;
+pub mod same;
 pub mod scan;
 pub mod scratch;
 pub mod search;

@@ -5,7 +5,9 @@ use super::pointwise::{Arg, Call, beside_number, common_type, evaluate};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernels::binary::{self as kernel, Compare, Places};
+use crate::kernels::memory::Memory;
 use crate::kernels::reducers::Fold;
+use crate::kernels::same;
 use crate::tensor::Tensor;
 
 fn compare(op: Compare, name: &'static str, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
@@ -46,6 +48,14 @@ pub fn equal(a: &Tensor, b: &Tensor) -> Result<bool> {
     crate::check::same_device("equal", &[a, b])?;
     if a.shape() != b.shape() {
         return Ok(false);
+    }
+    if a.device().is_cpu() && a.dtype() == b.dtype() && a.numel() > 0 {
+        let (one, other) = (a.contiguous_data()?, b.contiguous_data()?);
+        let (from, to, count, dtype) = (Memory::first(&one)?, Memory::first(&other)?, a.numel(), a.dtype());
+        // SAFETY: both are row-major, and of one shape and dtype.
+        if let Some(same) = crate::guard::spread("equal", count, || unsafe { same::are(from, to, count, dtype) })? {
+            return Ok(same);
+        }
     }
     let mut same = eq(a, b)?;
     if same.numel() > MANY && same.device().is_cpu() {
