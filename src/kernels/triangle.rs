@@ -2,7 +2,7 @@
 
 use super::memory::Elements;
 
-/// Writes zeros, which are zero bytes in every type, to all matrices of a fresh row-major result but for the triangle
+/// Writes zeros, which are zero bytes in every type, to all matrices of a row-major tensor but for the triangle
 /// above (`upper`) or below the diagonal.
 pub fn cut(out: &Elements, [rows, columns]: [usize; 2], diagonal: isize, upper: bool) {
     let size = out.dtype.size();
@@ -10,7 +10,7 @@ pub fn cut(out: &Elements, [rows, columns]: [usize; 2], diagonal: isize, upper: 
     if count == 0 {
         return;
     }
-    // SAFETY: the caller's: so many bytes belong to the result, which nobody else has seen yet.
+    // SAFETY: the caller's: so many bytes belong to the tensor, which nobody else uses now.
     let bytes =
         unsafe { std::slice::from_raw_parts_mut(out.at::<u8>(0).wrapping_add(out.geometry.offset * size), count) };
     for (number, row) in bytes.chunks_exact_mut(width).enumerate() {

@@ -492,13 +492,24 @@ pub(super) unsafe fn row<const N: usize, L: Lanes<N>>(
     large: bool,
 ) {
     let apart = |from: *const f32| to.wrapping_add(length).cast_const() <= from || from.wrapping_add(length) <= to;
-    let plain = from.map(|(from, step)| step == 1 && apart(from));
+    // Vectors that are read whole before they are written may take the place of what they are computed from.
+    #[cfg(target_arch = "x86_64")]
+    let own = |from: *const f32| L::NARROW && from == to.cast_const() && width() == 256;
+    #[cfg(not(target_arch = "x86_64"))]
+    let own = |_: *const f32| false;
+    let plain = from.map(|(from, step)| step == 1 && (apart(from) || own(from)));
     // SAFETY: the caller's; `apart` holds for what is not copied.
     unsafe {
         if step == 1 && plain.iter().all(|&plain| plain) {
             let from = from.map(|(from, _)| from);
             #[cfg(target_arch = "x86_64")]
-            if large && L::WIDE && length >= LONG && width() >= 256 && to.is_aligned() {
+            if large
+                && L::WIDE
+                && length >= LONG
+                && width() >= 256
+                && to.is_aligned()
+                && from.iter().all(|&from| apart(from))
+            {
                 return run_streamed(lanes, from, to, length);
             }
             return run(lanes, from, to, length);

@@ -324,11 +324,7 @@ pub fn fits_lanes(x: &Tensor) -> bool {
 
 /// The elements of a CPU tensor of float32 clipped to a range, in one pass, outside the graph; NaN stays.
 pub fn within(x: &Tensor, low: f64, high: f64, into: Option<&Tensor>) -> Result<Tensor> {
-    let (low, high) = (low as f32, high as f32);
-    let lanes = Plain(move |x: f32| {
-        let x = if x < low { low } else { x };
-        if x > high { high } else { x }
-    });
+    let lanes = curves::Within { low: low as f32, high: high as f32 };
     evaluate(
         Call { name: "hardtanh", args: [t(x)], dtypes: [DType::F32], out: DType::F32, into },
         |shape, out, [x]| {

@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernels::memory::Elements;
 use crate::kernels::number::Number;
-use crate::kernels::pointwise::{Strided, map2, map3};
+use crate::kernels::pointwise::{Strided, map1, map2, map3};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 
@@ -143,7 +143,45 @@ fn _leaking(input: &Bound<'_, PyTensor>, weight: &Bound<'_, PyTensor>) -> Result
     evaluate(call, kernel, |_, _| Ok(None)).map(Some)
 }
 
+/// `input` with numbers in place of NaN and the infinities, of plain floats in one pass; None where it has to be made of
+/// other ops.
+#[pyfunction]
+fn _nan_to_num(
+    input: &Bound<'_, PyTensor>,
+    nan: f64,
+    above: Option<f64>,
+    below: Option<f64>,
+) -> Result<Option<Tensor>> {
+    let x = &input.get().tensor;
+    if !suits(&[x], false) {
+        return Ok(None);
+    }
+    let (dtype, args) = (x.dtype(), [Arg::Tensor(x)]);
+    let most = dtype.max_finite();
+    let (above, below) = (above.unwrap_or(most), below.unwrap_or(-most));
+    let call = Call { name: "nan_to_num", args, dtypes: [dtype], out: dtype, into: None };
+    macro_rules! finite {
+        ($type:ty, $shape:expr, $out:expr, $x:expr) => {{
+            let [nan, above, below] = [nan, above, below].map(|number| number as $type);
+            map1::<$type, $type>($shape, $out, $x, move |x| {
+                let number = if x == <$type>::INFINITY { above } else { x };
+                let number = if x == <$type>::NEG_INFINITY { below } else { number };
+                if x.is_nan() { nan } else { number }
+            })
+        }};
+    }
+    let kernel = |shape: &[usize], out: Strided<'_>, [x]: [Strided<'_>; 1]| {
+        match dtype {
+            DType::F32 => finite!(f32, shape, out, x),
+            _ => finite!(f64, shape, out, x),
+        }
+        Ok(())
+    };
+    evaluate(call, kernel, |_, _| Ok(None)).map(Some)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_combined, module)?)?;
+    module.add_function(wrap_pyfunction!(_nan_to_num, module)?)?;
     module.add_function(wrap_pyfunction!(_leaking, module)?)
 }

@@ -9,7 +9,7 @@ use super::operand::{Operand, Scalar};
 use super::pointwise::Arg;
 use super::rows::{self, Rows};
 use super::{creation, movement};
-use crate::autograd::{Record, grad_enabled, grads};
+use crate::autograd::{Record, grad_enabled, grads, inplace};
 use crate::device::Device;
 use crate::dtype::DType;
 use crate::error::{self, Result};
@@ -99,6 +99,21 @@ fn masked_number(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<Tensor> {
     Ok(out)
 }
 
+/// Writes a number to `x` itself where the mask is true; false, with nothing done, where that needs more than a pass over
+/// it. The caller has asked `inplace::check`.
+pub fn fill_here(x: &Tensor, mask: &Tensor, value: Scalar) -> Result<bool> {
+    let plain = takes_number(x, value) && mask.dtype() == DType::Bool && mask.device().is_cpu();
+    if !plain || inplace::is_recorded(x, x) || x.core().geometry.overlaps_itself() {
+        return Ok(false);
+    }
+    if broadcast("masked_fill", &x.shape(), &mask.shape())? != x.shape() {
+        return Ok(false);
+    }
+    super::select::chosen(mask, Arg::Scalar(value), Arg::Tensor(x), x.dtype(), Some(x))?;
+    x.core().storage.bump();
+    Ok(true)
+}
+
 /// The flat numbers of the true elements of `mask` broadcast to `shape`.
 fn true_rows(mask: &Tensor, shape: &[usize]) -> Result<Rows> {
     let flags = spread(mask, shape).to_bytes()?;
@@ -179,6 +194,20 @@ pub fn triangle(rows: usize, columns: usize, diagonal: isize, upper: bool, devic
     Tensor::from_bytes(Bytes::from_bytes_vec(bytes), &[rows, columns], DType::Bool)?.moved(device)
 }
 
+/// Writes zeros outside a triangle of the matrices of `x` itself where nobody asks for their history.
+fn cut_here(op: &str, written: &str, x: &Tensor, diagonal: isize, upper: bool) -> Result<()> {
+    inplace::check(written, x)?;
+    let shape = x.shape();
+    match shape.as_slice() {
+        [.., rows, columns] if x.device().is_cpu() && x.is_contiguous() && !inplace::is_recorded(x, x) => {
+            triangle::cut(&Elements::of(x)?, [*rows, *columns], diagonal, upper);
+            x.core().storage.bump();
+            Ok(())
+        }
+        _ => inplace::assign(written, x, &keep_triangle(op, x, diagonal, upper)?),
+    }
+}
+
 /// The matrices in the last two dimensions with zeros outside a triangle.
 fn keep_triangle(op: &str, x: &Tensor, diagonal: isize, upper: bool) -> Result<Tensor> {
     let shape = x.shape();
@@ -214,6 +243,21 @@ impl PyTensor {
         masked_fill(&self.tensor, &mask, &value)
     }
 
+    /// This tensor, whose elements where the mask is true are `value` now.
+    fn masked_fill_<'py>(slf: Bound<'py, Self>, mask: Tensor, value: Operand) -> PyResult<Bound<'py, Self>> {
+        let x = &slf.get().tensor;
+        inplace::check("masked_fill_", x)?;
+        inplace::check_apart("masked_fill_", x, &mask, false)?;
+        match value {
+            Operand::Scalar(value) if fill_here(x, &mask, value)? => return Ok(slf),
+            Operand::Tensor(ref value) => inplace::check_apart("masked_fill_", x, value, false)?,
+            Operand::Scalar(_) => {}
+        }
+        let value = slf.get().masked_fill(mask, value)?;
+        inplace::assign("masked_fill_", x, &value)?;
+        Ok(slf)
+    }
+
     /// The elements where the mask is true, as a vector.
     fn masked_select(&self, mask: Tensor) -> Result<Tensor> {
         masked_select(&self.tensor, &mask)
@@ -242,6 +286,20 @@ impl PyTensor {
     #[pyo3(signature = (diagonal=0))]
     fn triu(&self, diagonal: isize) -> Result<Tensor> {
         keep_triangle("triu", &self.tensor, diagonal, true)
+    }
+
+    /// This tensor, which has zeros above the diagonal of its matrices now.
+    #[pyo3(signature = (diagonal=0))]
+    fn tril_<'py>(slf: Bound<'py, Self>, diagonal: isize) -> PyResult<Bound<'py, Self>> {
+        cut_here("tril", "tril_", &slf.get().tensor, diagonal, false)?;
+        Ok(slf)
+    }
+
+    /// This tensor, which has zeros below the diagonal of its matrices now.
+    #[pyo3(signature = (diagonal=0))]
+    fn triu_<'py>(slf: Bound<'py, Self>, diagonal: isize) -> PyResult<Bound<'py, Self>> {
+        cut_here("triu", "triu_", &slf.get().tensor, diagonal, true)?;
+        Ok(slf)
     }
 }
 

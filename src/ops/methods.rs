@@ -28,6 +28,14 @@ macro_rules! unary_methods {
                 Ok(slf)
             })+
         }
+
+        /// The function of this name, with a name that lives on.
+        fn unary_named(name: &str) -> Option<(&'static str, Unary)> {
+            match name {
+                $(stringify!($name) => Some((stringify!($name), Unary::$op)),)+
+                _ => None,
+            }
+        }
     } };
 }
 
@@ -344,6 +352,13 @@ impl PyTensor {
     fn clamp(&self, min: Option<Operand>, max: Option<Operand>) -> Result<Tensor> {
         select::clamp(&self.tensor, min.as_ref().map(Arg::from), max.as_ref().map(Arg::from))
     }
+
+    /// This tensor, each of whose elements is the bound now that it was beyond.
+    #[pyo3(signature = (min=None, max=None))]
+    fn clamp_<'py>(slf: Bound<'py, Self>, min: Option<Operand>, max: Option<Operand>) -> Own<'py> {
+        update::clamp(&slf.get().tensor, min.as_ref().map(Arg::from), max.as_ref().map(Arg::from))?;
+        Ok(slf)
+    }
 }
 
 /// `other` where the condition holds, `otherwise` elsewhere.
@@ -352,6 +367,22 @@ fn _where(condition: Tensor, other: Operand, otherwise: Operand) -> Result<Tenso
     select::select(&condition, Arg::from(&other), Arg::from(&otherwise))
 }
 
+/// Writes the function of this name of `input` into `out`; False, with nothing done, where that takes more than one pass.
+#[pyfunction]
+fn _unary_out(name: &str, input: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> Result<bool> {
+    let (Ok(x), Ok(out)) = (input.extract::<Tensor>(), out.extract::<Tensor>()) else { return Ok(false) };
+    unary_named(name).map_or(Ok(false), |(name, op)| update::unary_out(name, op, &x, &out))
+}
+
+/// As `_unary_out`, for the sum, difference, product or quotient of two operands.
+#[pyfunction]
+fn _binary_out(name: &str, input: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> Result<bool> {
+    let (Ok(x), Ok(out)) = (input.extract::<Tensor>(), out.extract::<Tensor>()) else { return Ok(false) };
+    other.extract::<Operand>().map_or(Ok(false), |other| update::binary_out(name, &x, Arg::from(&other), &out))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_where, module)?)
+    module.add_function(wrap_pyfunction!(_where, module)?)?;
+    module.add_function(wrap_pyfunction!(_unary_out, module)?)?;
+    module.add_function(wrap_pyfunction!(_binary_out, module)?)
 }

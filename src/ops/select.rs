@@ -34,14 +34,21 @@ pub fn select(mask: &Tensor, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
         fits(a, dtype)?;
         fits(b, dtype)?;
     }
+    let out = chosen(mask, a, b, dtype, None)?;
+    record(mask, a, b, &out);
+    Ok(out)
+}
+
+/// `select` outside the graph; into `target` when one is given.
+pub fn chosen(mask: &Tensor, a: Arg<'_>, b: Arg<'_>, dtype: DType, target: Option<&Tensor>) -> Result<Tensor> {
     let kind = dtype.kind();
-    let out = evaluate(
+    evaluate(
         Call {
             name: "where",
             args: [Arg::Tensor(mask), a, b],
             dtypes: [DType::Bool, dtype, dtype],
             out: dtype,
-            into: None,
+            into: target,
         },
         |shape, out, [mask, a, b]| {
             macro_rules! run {
@@ -75,9 +82,7 @@ pub fn select(mask: &Tensor, a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
                 Some(prim::mask_where(kind, full(kind, b), full(Kind::Bool, mask), full(kind, a)))
             })
         },
-    )?;
-    record(mask, a, b, &out);
-    Ok(out)
+    )
 }
 
 fn record(mask: &Tensor, a: Arg<'_>, b: Arg<'_>, out: &Tensor) {
@@ -113,7 +118,7 @@ pub fn clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<T
     let min = min.map(|bound| saturate("min", bound, dtype)).transpose()?;
     let max = max.map(|bound| saturate("max", bound, dtype)).transpose()?;
     if let (Some(min), Some(max), true) = (min, max, x.device().is_cpu()) {
-        let out = between(x, min, max, dtype)?;
+        let out = between(x, min, max, dtype, None)?;
         record_clamp(x, Some(min), Some(max), &out);
         return Ok(out);
     }
@@ -127,11 +132,30 @@ pub fn clamp(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<T
     Ok(out)
 }
 
-/// Both bounds in one pass; the upper one wins.
-fn between(x: &Tensor, min: Arg<'_>, max: Arg<'_>, dtype: DType) -> Result<Tensor> {
+/// `clamp` of floats in the CPU's memory between two numbers, written to `x` itself; false, with nothing done, where it
+/// has to be made otherwise.
+pub fn clamp_here(x: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<bool> {
+    let dtype = x.dtype();
+    let (Some(min @ Arg::Scalar(_)), Some(max @ Arg::Scalar(_))) = (min, max) else { return Ok(false) };
+    let plain = matches!(dtype, DType::F32 | DType::F64) && x.device().is_cpu();
+    if !plain || common_type([Arg::Tensor(x), min, max]) != dtype {
+        return Ok(false);
+    }
+    let (min, max) = (saturate("min", min, dtype)?, saturate("max", max, dtype)?);
+    match (min, max) {
+        (Arg::Scalar(low), Arg::Scalar(high)) if dtype == DType::F32 && !(low.as_f64() + high.as_f64()).is_nan() => {
+            super::activation::within(x, low.as_f64(), high.as_f64(), Some(x))?
+        }
+        _ => between(x, min, max, dtype, Some(x))?,
+    };
+    Ok(true)
+}
+
+/// Both bounds in one pass, into `target` when one is given; the upper one wins.
+fn between(x: &Tensor, min: Arg<'_>, max: Arg<'_>, dtype: DType, target: Option<&Tensor>) -> Result<Tensor> {
     let refused = || error::dtype(format!("clamp: not implemented for '{}'", dtype.scalar_type()));
     evaluate(
-        Call { name: "clamp", args: [Arg::Tensor(x), min, max], dtypes: [dtype; 3], out: dtype, into: None },
+        Call { name: "clamp", args: [Arg::Tensor(x), min, max], dtypes: [dtype; 3], out: dtype, into: target },
         |shape, out, [x, min, max]| {
             with_number!(dtype, T => {
                 map3::<T, T, T, T>(shape, out, x, min, max, |x, low, high| Number::min(Number::max(x, low), high));

@@ -3,9 +3,10 @@
 use super::arithmetic::{self as ops, Recipe};
 use super::operand::Scalar;
 use super::pointwise::Arg;
-use super::{activation, bitwise, combine};
+use super::{activation, bitwise, combine, select};
 use crate::autograd::grad_enabled;
 use crate::autograd::inplace::{assign, check, check_apart};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -133,6 +134,70 @@ pub fn unary(
     super::unary::raw(function, op, target, target.dtype(), Some(target))?;
     target.core().storage.bump();
     Ok(())
+}
+
+/// Brings `target` inside of its bounds.
+pub fn clamp(target: &Tensor, min: Option<Arg<'_>>, max: Option<Arg<'_>>) -> Result<()> {
+    check("clamp_", target)?;
+    for bound in [min, max].into_iter().flatten().filter_map(Arg::tensor) {
+        check_apart("clamp_", target, bound, false)?;
+    }
+    if is_recorded(target, Arg::Tensor(target)) || !select::clamp_here(target, min, max)? {
+        return assign("clamp_", target, &select::clamp(target, min, max)?);
+    }
+    target.core().storage.bump();
+    Ok(())
+}
+
+/// Whether `out` can take a result straight away: all are plain floats of one type and shape, in memory of their own, and
+/// nobody differentiates them.
+fn takes(out: &Tensor, read: &[&Tensor]) -> bool {
+    let (core, traced) = (out.core(), |x: &Tensor| grad_enabled() && (x.requires_grad() || x.base().is_some()));
+    let like = |x: &Tensor| {
+        let other = x.core();
+        other.dtype == core.dtype
+            && other.geometry.shape == core.geometry.shape
+            && other.geometry.is_contiguous()
+            && other.storage.address() != core.storage.address()
+    };
+    matches!(core.dtype, DType::F32 | DType::F64)
+        && core.geometry.is_contiguous()
+        && out.device().is_cpu()
+        && !traced(out)
+        && read.iter().all(|x| x.device().is_cpu() && like(x) && !(grad_enabled() && x.requires_grad()))
+}
+
+/// Writes a function of `x` into `out`; false, with nothing done, where that takes more than one pass.
+pub fn unary_out(name: &'static str, function: crate::kernels::unary::Unary, x: &Tensor, out: &Tensor) -> Result<bool> {
+    if !takes(out, &[x]) {
+        return Ok(false);
+    }
+    check("out", out)?;
+    super::unary::raw(function, name, x, x.dtype(), Some(out))?;
+    out.core().storage.bump();
+    Ok(true)
+}
+
+/// As `unary_out`, for `a op b`.
+pub fn binary_out(name: &str, a: &Tensor, b: Arg<'_>, out: &Tensor) -> Result<bool> {
+    let recipe = match name {
+        "add" => &ops::ADD,
+        "sub" => &ops::SUB,
+        "mul" => &ops::MUL,
+        "div" => &ops::DIV,
+        _ => return Ok(false),
+    };
+    let fits = match b {
+        Arg::Tensor(b) => takes(out, &[a, b]),
+        Arg::Scalar(_) => takes(out, &[a]),
+    };
+    if !fits || (recipe.dtype)(Arg::Tensor(a), b)? != out.dtype() {
+        return Ok(false);
+    }
+    check("out", out)?;
+    ops::raw(recipe.op, recipe.name, Arg::Tensor(a), b, out.dtype(), Some(out))?;
+    out.core().storage.bump();
+    Ok(true)
 }
 
 /// Clips `target` to a range.

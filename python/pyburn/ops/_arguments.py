@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable
 from types import FunctionType
 from typing import Any, cast
 
+from pyburn import _core
 from pyburn._core import Tensor
 
 __all__ = ["guards", "publish", "refusal", "written"]
@@ -98,7 +99,12 @@ def _one(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _one_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    name = function.__name__
+
     def guarded(input: Any, *, out: Any = None) -> Any:
+        # In one pass over plain floats.
+        if out is not None and _core._unary_out(name, input, out):
+            return out
         try:
             return function(input, out=out)
         except AttributeError as error:

@@ -69,7 +69,6 @@ INPLACE = (
     "lerp",
     "addcmul",
     "addcdiv",
-    "clamp",
     "clamp_min",
     "clamp_max",
     "subtract",
@@ -125,6 +124,8 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
         >>> pyburn.add(pyburn.tensor([1.0, 2.0, 3.0]), 10)
         tensor([11., 12., 13.])
     """
+    if out is not None and alpha == 1 and _core._binary_out("add", input, other, out):
+        return out
     x = _tensor(input, other)
     return write_out(out, x.add(other) if alpha == 1 else x.add(other, alpha=alpha), input, other)
 
@@ -144,6 +145,8 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
         >>> pyburn.sub(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([-3.,  7.,  1.])
     """
+    if out is not None and alpha == 1 and _core._binary_out("sub", input, other, out):
+        return out
     x = _tensor(input, other)
     return write_out(out, x.sub(other) if alpha == 1 else x.sub(other, alpha=alpha), input, other)
 
@@ -177,6 +180,8 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
         >>> pyburn.mul(pyburn.tensor([1.0, 2.0, 3.0]), pyburn.tensor([4.0, -5.0, 2.0]))
         tensor([  4., -10.,   6.])
     """
+    if out is not None and _core._binary_out("mul", input, other, out):
+        return out
     return write_out(out, _tensor(input, other).mul(other), input, other)
 
 
@@ -202,6 +207,8 @@ def div(
         >>> pyburn.div(pyburn.tensor([7, -7, 5]), 2, rounding_mode="floor")
         tensor([ 3, -4,  2])
     """
+    if out is not None and rounding_mode is None and _core._binary_out("div", input, other, out):
+        return out
     return write_out(out, _tensor(input, other).div(other, rounding_mode=rounding_mode), input, other)
 
 

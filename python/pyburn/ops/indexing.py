@@ -55,7 +55,6 @@ INPLACE = (
     "index_fill",
     "index_put",
     "index_reduce",
-    "masked_fill",
     "masked_scatter",
     "put",
     "scatter_reduce",

@@ -44,7 +44,6 @@ __all__ = [
 ]
 
 METHODS = ("diag", "diag_embed", "diagflat", "dsplit", "hsplit", "tensor_split", "vsplit")
-INPLACE = ("tril", "triu")
 
 Tensors = Sequence[Tensor]
 

@@ -556,6 +556,9 @@ def nan_to_num(
     """
     if not input.is_floating_point():
         return write_out(out, input.clone(), input)
+    done = _core._nan_to_num(input, nan, posinf, neginf)
+    if done is not None:
+        return write_out(out, done, input)
     limits = finfo(input.dtype)
 
     def rounded(value: float) -> float:

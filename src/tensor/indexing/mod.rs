@@ -63,13 +63,22 @@ fn set(x: &Tensor, items: Vec<Item>, in_tuple: bool, value: Operand) -> Result<(
     if indices.is_empty() {
         return write(&if view.is(x) { movement::alias(x)? } else { view }, value);
     }
+    let sole_mask = indices.iter().flatten().count() == 1
+        && indices.iter().flatten().any(|index| index.dtype() == DType::Bool && index.rank() > 0);
+    if let (Operand::Scalar(value), true) = (&value, sole_mask)
+        && let Some(mask) = spread_mask(&view, &indices)?
+    {
+        inplace::check("masked_fill_", &view)?;
+        inplace::check_apart("masked_fill_", &view, &mask, false)?;
+        if masked::fill_here(&view, &mask, *value)? {
+            return Ok(());
+        }
+    }
     let value = match value {
         Operand::Scalar(value) => creation::number(value, x.dtype(), x.device())?,
         Operand::Tensor(value) => value,
     };
     // One mask and one value: torch fills, which converts the value's dtype.
-    let sole_mask = indices.iter().flatten().count() == 1
-        && indices.iter().flatten().any(|index| index.dtype() == DType::Bool && index.rank() > 0);
     if sole_mask && value.numel() == 1 {
         let value = creation::to_place(&value, view.dtype(), view.device())?;
         let value = movement::reshape(&value, &[])?;
