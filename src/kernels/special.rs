@@ -59,12 +59,8 @@ pub fn zeta(s: f64, q: f64) -> f64 {
     let whole = s == s.floor() && s < 32.0;
     let power = |x: f64, y: f64| if whole { x.powi(y as i32) } else { x.powf(y) };
     let (mut sum, mut at) = (0.0, q);
-    for _ in 0..12 {
-        sum += power(at, -s);
-        at += 1.0;
-    }
     while at < 12.0 {
-        sum += power(at, -s);
+        sum += if s == 2.0 { 1.0 / (at * at) } else { power(at, -s) };
         at += 1.0;
     }
     sum += power(at, 1.0 - s) / (s - 1.0) + 0.5 * power(at, -s);

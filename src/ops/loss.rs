@@ -3,8 +3,9 @@
 use pyo3::prelude::*;
 
 use super::activation::{lines_along, softmax};
-use super::arithmetic::{div, mul, sub};
+use super::arithmetic::{div, div_args, mul, sub};
 use super::movement;
+use super::pointwise::Arg;
 use super::reduce::sum;
 use crate::autograd::{Record, grad_enabled, grads};
 use crate::dtype::DType;
@@ -184,6 +185,9 @@ impl PyTensor {
         let size = fitting(x, &target, dim, weight.as_ref())?;
         let (classes, factors) = counted(x, &target, weight.as_ref(), ignored, size)?;
         let out = picked(x, &target, &factors, ignored, dim)?;
+        if reduction != "none" {
+            return picked_total(x, (&out, &classes, &factors), dim, reduction == "mean");
+        }
         if let Some(record) = Record::new("NllLossBackward0", &[x]) {
             let shape = x.shape();
             record.save(&classes).save(&factors).finish(&out, move |c| {
@@ -191,8 +195,29 @@ impl PyTensor {
                 grads([Some(unpicked(&grad, classes, factors, &shape, dim)?)])
             });
         }
-        reduced(out, &factors, reduction)
+        Ok(out)
     }
+}
+
+/// The sum of picked losses, or that over how much counted, as one step of the graph.
+fn picked_total(
+    x: &Tensor,
+    (losses, classes, factors): (&Tensor, &Tensor, &Tensor),
+    dim: usize,
+    mean: bool,
+) -> Result<Tensor> {
+    let total = |tensor: &Tensor| -> Result<f64> { Ok(values(tensor)?.iter().sum()) };
+    let count = if mean { total(factors)? } else { 1.0 };
+    let out = stored(&[total(losses)? / count], &[], x.dtype())?;
+    if let Some(record) = Record::new("NllLossBackward0", &[x]) {
+        let shape = x.shape();
+        record.save(classes).save(factors).finish(&out, move |c| {
+            let (grad, classes, factors) = (c.grad()?, c.saved(0)?, c.saved(1)?);
+            let grad = div_args(Arg::Tensor(&grad), Arg::from(count))?;
+            grads([Some(unpicked(&grad, classes, factors, &shape, dim)?)])
+        });
+    }
+    Ok(out)
 }
 
 /// The size of `dim`, where the tensors of a loss fit each other.

@@ -41,6 +41,7 @@ pub mod pool;
 pub mod random;
 pub mod ranges;
 pub mod reduce;
+pub mod regression;
 pub mod resize;
 pub mod rnn;
 pub mod rows;
@@ -57,6 +58,7 @@ use pyo3::prelude::*;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     combine::register(module)?;
+    regression::register(module)?;
     complex::register(module)?;
     conv::register(module)?;
     creation::register(module)?;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from pyburn._core import Tensor, _stand_for
+from pyburn._core import Tensor, _apart_losses, _stand_for, is_grad_enabled
 from pyburn.nn.functional._reduce import reduced, reduction_of, warn_of_broadcast
 from pyburn.ops._methods import need_float, need_real
 
@@ -44,7 +44,12 @@ def l1_loss(
         tensor(2.)
     """
     warn_of_broadcast("l1_loss", input, target)
-    return _weighted((input - target).abs(), weight, reduction_of(reduction, size_average, reduce))
+    # torch keeps the difference, so that both may be written to before the way back.
+    kept = is_grad_enabled() and (input.requires_grad or target.requires_grad)
+    losses = None if kept else _apart_losses("absolute", input, target, 1.0, 1.0)
+    if losses is None:
+        losses = (input - target).abs()
+    return _weighted(losses, weight, reduction_of(reduction, size_average, reduce))
 
 
 def mse_loss(
@@ -64,18 +69,29 @@ def mse_loss(
     """
     need_real("mse_loss", input, target)
     warn_of_broadcast("mse_loss", input, target)
-    away = input - target
-    need_float("mse_loss", away)
-    loss = _weighted(away.square(), weight, reduction_of(reduction, size_average, reduce))
+    losses = _apart_losses("square", input, target, 1.0, 1.0)
+    if losses is None:
+        away = input - target
+        need_float("mse_loss", away)
+        losses = away.square()
+    loss = _weighted(losses, weight, reduction_of(reduction, size_average, reduce))
     if weight is not None:
         return loss
     return _stand_for(loss, "MseLossBackward0", (input, target), (input, target))
 
 
-def _bent(away: Tensor, bend: float) -> Tensor:
-    """Half the square of differences up to the bend, a straight line from there on."""
+def _bent(name: str, input: Tensor, target: Tensor, bend: float, scale: float) -> Tensor:
+    """Half the square of differences up to the bend, a straight line from there on, all times the scale."""
+    losses = _apart_losses("bent", input, target, bend, scale)
+    if losses is not None:
+        return losses
+    away = input - target
+    if name == "huber_loss":
+        away = away.to(input.dtype)
+    need_float(name, away)
     near = away._hardtanh(-bend, bend)
-    return near * (away - near * 0.5)
+    losses = near * (away - near * 0.5)
+    return losses if scale == 1 else losses * scale
 
 
 def smooth_l1_loss(
@@ -97,13 +113,12 @@ def smooth_l1_loss(
     warn_of_broadcast("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    away = input - target
-    need_float("smooth_l1_loss", away)
     reduction = reduction_of(reduction, size_average, reduce)
     if beta == 0:
+        away = input - target
+        need_float("smooth_l1_loss", away)
         return reduced(away.abs(), reduction)
-    losses = _bent(away, beta)
-    loss = reduced(losses if beta == 1 else losses * (1.0 / beta), reduction)
+    loss = reduced(_bent("smooth_l1_loss", input, target, beta, 1.0 / beta), reduction)
     return _stand_for(loss, "SmoothL1LossBackward0", (input, target), (input, target))
 
 
@@ -125,9 +140,7 @@ def huber_loss(
     warn_of_broadcast("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    away = (input - target).to(input.dtype)
-    need_float("huber_loss", away)
-    losses = _bent(away, delta)
+    losses = _bent("huber_loss", input, target, delta, 1.0)
     if weight is None:
         return _stand_for(reduced(losses, reduction), "HuberLossBackward0", (input, target), (input, target))
     if weight.shape != losses.shape:
