@@ -4,6 +4,7 @@ use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::scratch::{Shared, with_scratch};
 use super::simd::Simd;
 use super::taps::Taps;
+use super::vector::{Task, dispatch_narrow};
 use super::widest::{self, Work};
 use crate::guard;
 
@@ -145,12 +146,63 @@ pub fn apply(input: &[f32], output: &mut [f32], inner: usize, taps: &Taps) {
     });
 }
 
+/// One row of a picture of which each element is one of another.
+struct Picks<'a> {
+    from: &'a [f32],
+    to: &'a mut [f32],
+    columns: &'a [usize],
+    /// Whether each is taken twice.
+    doubled: bool,
+}
+
+impl Task for Picks<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        if self.doubled {
+            let (pairs, _) = self.to.as_chunks_mut::<2>();
+            pairs.iter_mut().zip(self.from).for_each(|(pair, &value)| *pair = [value; 2]);
+            return;
+        }
+        for (slot, &column) in self.to.iter_mut().zip(self.columns) {
+            *slot = self.from.get(column).copied().unwrap_or_default();
+        }
+    }
+}
+
+/// `apply_both` where each element of the result is one of the input: rows that are the same are made once.
+fn pick_both(input: &[f32], output: &mut [f32], (rows, columns): (&[usize], &[usize]), [height, width]: [usize; 2]) {
+    let doubled = columns.len() == 2 * width && columns.iter().enumerate().all(|(at, &column)| column == at / 2);
+    let together = (PARALLEL_ABOVE / 8 / columns.len()).clamp(1, rows.len());
+    let parts = rows.len().div_ceil(together);
+    let (count, result) = (input.len() / (height * width), Shared::of(output));
+    spread_over(count * parts, 1, &|index| {
+        let (plane, first) = (index / parts, index % parts * together);
+        let mut last = None;
+        for (at, &row) in rows.iter().enumerate().skip(first).take(together) {
+            let start = (plane * rows.len() + at) * columns.len();
+            // SAFETY: each part has rows of its own, one for each number.
+            let to = unsafe { result.slice(start, columns.len()) };
+            if last == Some(row) {
+                // SAFETY: the row before it is this part's too.
+                to.copy_from_slice(unsafe { result.slice(start - columns.len(), columns.len()) });
+            } else {
+                let from = &input[(plane * height + row) * width..][..width];
+                dispatch_narrow(Picks { from, to, columns, doubled });
+            }
+            last = Some(row);
+        }
+    });
+}
+
 /// `input` is `[planes, down.inputs, along.inputs]`, `output` `[planes, down.outputs(), along.outputs()]`.
 pub fn apply_both(input: &[f32], output: &mut [f32], down: &Taps, along: &Taps) {
     let (from, to) = (down.inputs * along.inputs, down.outputs() * along.outputs());
     if from == 0 || to == 0 {
         output.fill(0.0);
         return;
+    }
+    if let (Some(rows), Some(columns)) = (down.picks(), along.picks()) {
+        return pick_both(input, output, (rows, columns), [down.inputs, along.inputs]);
     }
     let between = down.inputs * along.outputs();
     let planes = input.len() / from;

@@ -52,6 +52,19 @@ impl Taps {
         self.index[range.clone()].iter().copied().zip(self.weight[range].iter().copied())
     }
 
+    /// The one input of each output, where that is all there is to them.
+    pub fn picks(&self) -> Option<&[usize]> {
+        let single =
+            self.index.len() == self.outputs() && self.starts.iter().enumerate().all(|(at, &start)| at == start);
+        (single && self.weight.iter().all(|&weight| weight == 1.0)).then_some(&self.index)
+    }
+
+    /// All weights times a factor.
+    pub fn scaled(mut self, factor: f64) -> Self {
+        self.weight.iter_mut().for_each(|weight| *weight *= factor);
+        self
+    }
+
     /// The matrix with rows and columns exchanged: how gradients go back.
     pub fn transposed(&self) -> Self {
         let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.inputs];

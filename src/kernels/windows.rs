@@ -45,7 +45,8 @@ impl Ordered for i64 {
     }
 }
 
-/// For each plane `[D, H, W]` of `input`: the maxima of all windows, and their flat places in the plane.
+/// For each plane `[D, H, W]` of `input`: the maxima of all windows, and their flat places in the plane where there is
+/// room for them.
 pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], windows: &[Windows; 3]) {
     let from: usize = windows.iter().map(|window| window.size).product();
     let to: usize = windows.iter().map(|window| window.ranges.len()).product();
@@ -53,13 +54,17 @@ pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], win
         return;
     }
     let rowwise = from <= i32::MAX as usize && windows[2].regular.is_some() && windows[2].ranges.len() >= 8;
+    let placed = !places.is_empty();
     let (values, places) = (Shared::of(values), Shared::of(places));
     let plane = |index: usize| {
         let input = &input[index * from..][..from];
         // SAFETY: each plane has results of its own.
-        let (values, places) = unsafe { (values.slice(index * to, to), places.slice(index * to, to)) };
-        if rowwise {
-            widest::run(ByRows { input, values, places, windows });
+        let (values, places) =
+            unsafe { (values.slice(index * to, to), if placed { places.slice(index * to, to) } else { &mut [][..] }) };
+        if rowwise && placed {
+            widest::run(ByRows::<_, true> { input, values, places, windows });
+        } else if rowwise {
+            widest::run(ByRows::<_, false> { input, values, places, windows });
         } else {
             one(input, values, places, windows);
         }
@@ -73,11 +78,12 @@ pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], win
 }
 
 fn one<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], [depth, height, width]: &[Windows; 3]) {
-    let mut slots = values.iter_mut().zip(places.iter_mut());
+    let mut places = places.iter_mut();
+    let mut values = values.iter_mut();
     for &(d0, d1) in &depth.ranges {
         for &(h0, h1) in &height.ranges {
             for &(w0, w1) in &width.ranges {
-                let Some((value, place)) = slots.next() else { return };
+                let Some(value) = values.next() else { return };
                 let mut best_at = (d0 * height.size + h0) * width.size + w0;
                 let mut best = input[best_at];
                 for d in (d0..d1).step_by(depth.step) {
@@ -93,37 +99,45 @@ fn one<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], [depth, he
                     }
                 }
                 *value = best;
-                *place = best_at as i64;
+                if let Some(place) = places.next() {
+                    *place = best_at as i64;
+                }
             }
         }
     }
 }
 
-/// One plane, a whole row of windows at a time.
-struct ByRows<'a, T> {
+/// One plane, a whole row of windows at a time, with or without the places.
+struct ByRows<'a, T, const PLACES: bool> {
     input: &'a [T],
     values: &'a mut [T],
     places: &'a mut [i64],
     windows: &'a [Windows; 3],
 }
 
-impl<T: Ordered> Work for ByRows<'_, T> {
+impl<T: Ordered, const PLACES: bool> Work for ByRows<'_, T, PLACES> {
     #[inline(always)]
     unsafe fn run<S: Simd>(self) {
         let [depth, height, width] = self.windows;
         let (count, size) = (width.ranges.len(), width.size);
         let Some([taps, stride, padding]) = width.regular else { return };
-        let mut best_at = vec![0; count];
+        let mut best_at = vec![0; if PLACES { count } else { 0 }];
         let rows = depth.ranges.iter().flat_map(|&d| height.ranges.iter().map(move |&h| (d, h)));
-        let slots = self.values.chunks_exact_mut(count).zip(self.places.chunks_exact_mut(count));
-        for (((d0, d1), (h0, h1)), (best, places)) in rows.zip(slots) {
+        let mut places = self.places.chunks_exact_mut(count);
+        for (((d0, d1), (h0, h1)), best) in rows.zip(self.values.chunks_exact_mut(count)) {
             best.fill(T::LOWEST);
-            for (slot, &(w0, _)) in best_at.iter_mut().zip(&width.ranges) {
-                *slot = ((d0 * height.size + h0) * size + w0) as i32;
+            if PLACES {
+                for (slot, &(w0, _)) in best_at.iter_mut().zip(&width.ranges) {
+                    *slot = ((d0 * height.size + h0) * size + w0) as i32;
+                }
             }
             for d in (d0..d1).step_by(depth.step) {
                 for h in (h0..h1).step_by(height.step) {
                     let row = (d * height.size + h) * size;
+                    if !PLACES && (taps, stride, width.step, padding) == (2, 2, 1, 0) {
+                        larger_pairs(best, &self.input[row..row + size]);
+                        continue;
+                    }
                     for tap in 0..taps {
                         let shift = tap * width.step;
                         let first = padding.saturating_sub(shift).div_ceil(stride);
@@ -133,14 +147,47 @@ impl<T: Ordered> Work for ByRows<'_, T> {
                         }
                         let start = row + first * stride + shift - padding;
                         let input = &self.input[start..row + size];
-                        larger(&mut best[first..end], &mut best_at[first..end], input, start as i32, stride);
+                        if PLACES {
+                            larger(&mut best[first..end], &mut best_at[first..end], input, start as i32, stride);
+                        } else {
+                            larger_values(&mut best[first..end], input, stride);
+                        }
                     }
                 }
             }
-            for (slot, &at) in places.iter_mut().zip(&best_at) {
+            for (slot, &at) in places.next().into_iter().flatten().zip(&best_at) {
                 *slot = i64::from(at);
             }
         }
+    }
+}
+
+/// Takes over what is larger, or not a number, of every two neighbours.
+#[inline(always)]
+fn larger_pairs<T: Ordered>(best: &mut [T], candidates: &[T]) {
+    let larger = |one: T, other: T| if other > one || other.is_nan() { other } else { one };
+    let (pairs, rest) = candidates.as_chunks::<2>();
+    let (front, back) = best.split_at_mut(pairs.len().min(best.len()));
+    front.iter_mut().zip(pairs).for_each(|(best, &[one, other])| *best = larger(*best, larger(one, other)));
+    back.iter_mut().zip(rest).for_each(|(best, &last)| *best = larger(*best, last));
+}
+
+/// As `larger`, without places.
+#[inline(always)]
+fn larger_values<T: Ordered>(best: &mut [T], candidates: &[T], stride: usize) {
+    let update = |best: &mut T, candidate: T| {
+        *best = if candidate > *best || candidate.is_nan() { candidate } else { *best };
+    };
+    match stride {
+        1 => best.iter_mut().zip(candidates).for_each(|(best, &candidate)| update(best, candidate)),
+        2 => {
+            let (pairs, rest) = candidates.as_chunks::<2>();
+            let whole = pairs.len().min(best.len());
+            let (front, back) = best.split_at_mut(whole);
+            front.iter_mut().zip(pairs).for_each(|(best, &[candidate, _])| update(best, candidate));
+            back.iter_mut().zip(rest).for_each(|(best, &candidate)| update(best, candidate));
+        }
+        _ => best.iter_mut().zip(candidates.iter().step_by(stride)).for_each(|(best, &next)| update(best, next)),
     }
 }
 

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use super::convert::laid_out;
 use super::{creation, elementwise, movement, resize};
-use crate::autograd::{Record, grads};
+use crate::autograd::{Record, grad_enabled, grads};
 use crate::check;
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
@@ -148,8 +148,14 @@ fn joined(leading: &[usize], rest: impl IntoIterator<Item = usize>) -> Dims {
     leading.iter().copied().chain(rest).collect()
 }
 
-/// The maxima of all windows, and their flat places among the pooled dimensions.
-fn max_pool(op: &str, x: &Tensor, windows: Vec<Windows>, moves: Option<&Moves>) -> Result<(Tensor, Tensor)> {
+/// The maxima of all windows, and their flat places among the pooled dimensions; of those none where nobody asks for them.
+fn max_pool(
+    op: &str,
+    x: &Tensor,
+    windows: Vec<Windows>,
+    moves: Option<&Moves>,
+    placed: bool,
+) -> Result<(Tensor, Tensor)> {
     check::kind(op, x.dtype(), &[Kind::Float, Kind::Int])?;
     let spatial = windows.len();
     let (leading, pooled) = split(op, x, spatial)?;
@@ -157,11 +163,17 @@ fn max_pool(op: &str, x: &Tensor, windows: Vec<Windows>, moves: Option<&Moves>) 
     let shape = joined(&leading, windows.iter().map(|window| window.ranges.len()));
     let plane: usize = pooled.iter().product();
     let rows: usize = leading.iter().product();
+    let placed = placed || !x.device().is_cpu() || grad_enabled() && x.requires_grad();
+    if !placed {
+        let none = [0];
+        let (values, places) = max_on_cpu(op, &x.detached(), windows, &shape, &none)?;
+        return Ok((laid_out(values, &[x])?, places));
+    }
     let (values, places) = if x.is_meta() {
         (Tensor::meta_of(&shape, x.dtype())?, Tensor::meta_of(&shape, DType::I64)?)
     } else if x.device().is_cpu() || !x.dtype().is_float() {
         // burn pools floats only.
-        let (values, places) = max_on_cpu(op, &x.detached().moved(Device::Cpu)?, windows, &shape)?;
+        let (values, places) = max_on_cpu(op, &x.detached().moved(Device::Cpu)?, windows, &shape, &shape)?;
         (values.moved(x.device())?, places.moved(x.device())?)
     } else {
         let flat = movement::reshape(&x.detached(), &[rows, plane])?;
@@ -196,10 +208,16 @@ fn as_type(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype { Ok(x.clone()) } else { x.converted(dtype) }
 }
 
-fn max_on_cpu(op: &str, x: &Tensor, windows: Vec<Windows>, shape: &[usize]) -> Result<(Tensor, Tensor)> {
+fn max_on_cpu(
+    op: &str,
+    x: &Tensor,
+    windows: Vec<Windows>,
+    shape: &[usize],
+    places: &[usize],
+) -> Result<(Tensor, Tensor)> {
     let wide = ordered(x.dtype());
     let (values, _) = Tensor::uninit_with_pointer(shape, wide)?;
-    let (places, _) = Tensor::uninit_with_pointer(shape, DType::I64)?;
+    let (places, _) = Tensor::uninit_with_pointer(places, DType::I64)?;
     let mut padded: Vec<Windows> =
         vec![Windows { size: 1, step: 1, ranges: vec![(0, 1)], regular: None }; 3 - windows.len()];
     padded.extend(windows);
@@ -393,6 +411,12 @@ fn averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Opt
     let wide = if matches!(dtype, DType::F16 | DType::BF16) && x.device().is_cpu() { DType::F32 } else { dtype };
     let first = x.rank() - windows.len();
     check_result(&x.shape()[..first], windows, dtype)?;
+    // Divided by a power of two each summand gives the same; a window of padding alone has a sum of zero, whatever it is
+    // divided by.
+    let same = |list: &Vec<usize>| list.iter().all(|count| Some(count) == list.first());
+    let all = counts.iter().map(|list| list.first().map_or(1.0, |&count| count.max(1) as f64)).product::<f64>();
+    let all = divisor.map(|divisor| divisor as f64).or_else(|| counts.iter().all(same).then_some(all));
+    let factor = all.map(f64::recip).filter(|&factor| factor > 0.0 && factor.log2().fract() == 0.0 && factor > 1e-9);
     let mut steps = Vec::with_capacity(windows.len());
     for (dim, window) in windows.iter().enumerate() {
         let rows: Vec<Vec<(usize, f64)>> =
@@ -400,12 +424,15 @@ fn averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Opt
         let Some(taps) = Taps::new(window.size, &rows) else {
             return error::shape("avg_pool: a window reaches outside the input");
         };
+        let taps = if dim + 1 == windows.len() { taps.scaled(factor.unwrap_or(1.0)) } else { taps };
         steps.push((first + dim, Arc::new(taps)));
     }
     let out = resize::resample_all(&creation::to_dtype(x, wide)?, &steps)?;
+    if factor.is_some() {
+        return creation::to_dtype(&out, dtype);
+    }
     let mut table = vec![1.0];
     for list in counts {
-        // A window of padding alone has a sum of zero, whatever it is divided by.
         table = table.iter().flat_map(|&before| list.iter().map(move |&count| before * count.max(1) as f64)).collect();
     }
     if let Some(divisor) = divisor {
@@ -424,6 +451,7 @@ fn averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Opt
 }
 
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 fn _max_pool(
     op: &str,
     input: Tensor,
@@ -432,12 +460,13 @@ fn _max_pool(
     padding: Vec<isize>,
     dilation: Vec<isize>,
     ceil_mode: bool,
+    placed: bool,
 ) -> Result<(Tensor, Tensor)> {
     let moves = Moves::new(op, [kernel_size, stride, padding, dilation], ceil_mode)?;
     let (_, pooled) = split(op, &input, moves.kernel.len())?;
     let windows =
         pooled.iter().enumerate().map(|(dim, &size)| moves.windows(op, dim, size)).collect::<Result<Vec<_>>>()?;
-    max_pool(op, &input, windows, Some(&moves))
+    max_pool(op, &input, windows, Some(&moves), placed)
 }
 
 #[pyfunction]
@@ -501,7 +530,7 @@ fn _adaptive_avg_pool(op: &str, input: Tensor, output_size: Vec<Option<isize>>) 
 #[pyfunction]
 fn _adaptive_max_pool(op: &str, input: Tensor, output_size: Vec<Option<isize>>) -> Result<(Tensor, Tensor)> {
     let windows = adaptive(op, &input, &output_size)?;
-    max_pool(op, &input, windows, None)
+    max_pool(op, &input, windows, None, true)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -37,7 +37,9 @@ def _max_pool(
     padding: Sizes,
     dilation: Sizes,
     ceil_mode: bool,
+    placed: bool = True,
 ) -> tuple[Tensor, Tensor]:
+    """The maxima and their places, which are of no meaning unless `placed`."""
     op = f"max_pool{n}d"
     kernel = spread(op, "kernel_size", kernel_size, n)
     steps = kernel if stride is None or _is_empty(stride) else spread(op, "stride", stride, n)
@@ -46,9 +48,10 @@ def _max_pool(
         step * (size - 1) >= 2**63 for size, step in zip(kernel, spacing, strict=True)
     ):
         raise RuntimeError(f"{op}: effective kernel size overflows: kernel_size {kernel}, dilation {spacing}")
-    values, indices = _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode)
+    values, indices = _core._max_pool(op, input, kernel, steps, edges, spacing, ceil_mode, placed)
     name = "SqueezeBackward1" if n == 1 else f"MaxPool{n}DWithIndicesBackward0"
-    return _core._stand_for(laid_as(values, input), name, (input,), (input,)), laid_as(indices, input)
+    indices = laid_as(indices, input) if placed else indices
+    return _core._stand_for(laid_as(values, input), name, (input,), (input,)), indices
 
 
 class _MaxPool(Protocol):
@@ -123,7 +126,7 @@ def max_pool1d(
     """
     if not return_indices:
         need_float("max_pool1d", input)
-    values, indices = _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    values, indices = _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return (values, indices) if return_indices else values
 
 
@@ -164,7 +167,7 @@ def max_pool2d(
         >>> pyburn.max_pool2d(pyburn.ones(1, 1, 2, 2), 2)
         tensor([[[[1.]]]])
     """
-    values, indices = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    values, indices = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return (values, indices) if return_indices else values
 
 
@@ -205,7 +208,7 @@ def max_pool3d(
         >>> pyburn.max_pool3d(pyburn.ones(1, 1, 2, 2, 2), 2)
         tensor([[[[[1.]]]]])
     """
-    values, indices = _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    values, indices = _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return (values, indices) if return_indices else values
 
 
