@@ -66,7 +66,7 @@ ARGUMENTS = by_name(
         "_Number": "alpha beta end start step",
         "_bool": (
             "ceil_mode copy count_include_pad create_graph descending enabled force ignore_nan in_order keepdim "
-            "largest lower non_blocking require_grad requires_grad retain_graph right soft tanh transposed "
+            "largest lower non_blocking placed require_grad requires_grad retain_graph right soft tanh transposed "
             "unitriangular upper vectors"
         ),
         "_float": ("base bound correction eps high input_scale lambd low mean median scale sigma slope std threshold"),
@@ -119,10 +119,13 @@ RETURNS = by_name(
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
-        "_bool": "__bool__ __contains__ _alike _each_alike _takes_over allclose can_cast equal is_inference",
+        "_bool": (
+            "__bool__ __contains__ _alike _binary_out _each_alike _takes_over _unary_out allclose can_cast equal "
+            "is_inference"
+        ),
         "_bytes": "_bytes",
         "Generator | None": "_thread_generator",
-        "Tensor | None": "_combined _group_norm _layer_norm _leaking _rms_norm",
+        "Tensor | None": "_apart_losses _combined _group_norm _layer_norm _leaking _nan_to_num _rms_norm",
         "tuple[Tensor | None, Tensor | None]": "_grid_sample_backward",
         "dict[str, _int]": "_memory_stats",
         "tuple[Tensor, Tensor, Tensor] | None": "_batch_norm",
