@@ -19,8 +19,9 @@ use super::vector::{Task, dispatch};
 const PARALLEL_ABOVE: usize = 1 << 19;
 /// Queries of one task, at most.
 const QUERIES: usize = 140;
-/// Keys whose scores are held at once on the way there.
-const KEYS: usize = 512;
+/// Keys whose scores are held at once on the way there: all of these, or the second number of more, with which scores, keys
+/// and values stay in a second cache of half a megabyte.
+const KEYS: [usize; 2] = [512, 256];
 /// Distance between rows of scores beyond their number, so that they do not all fall on the same lines of the cache.
 pub const PAD: usize = 16;
 
@@ -319,7 +320,8 @@ impl Attention {
     unsafe fn forward_rows(&self, head: usize, rows: Range<usize>, out: View, logs: View) {
         let isa = Isa::current();
         let [_, _, keys, size, width] = self.sizes();
-        let held = KEYS.min(keys);
+        let most = KEYS[usize::from(keys > KEYS[0])];
+        let held = most.min(keys);
         let (pitch, count) = (held + PAD, rows.len());
         let (query, key, value) = (View::of(&self.query, head), View::of(&self.key, head), View::of(&self.value, head));
         let (out, logs) = (out.after(rows.start), logs.after(rows.start));
@@ -331,7 +333,7 @@ impl Attention {
             let scores = View { at: memory, row: pitch, column: 1 };
             let turned_at = memory.wrapping_add(room[0]);
             let tail_at = turned_at.wrapping_add(room[1]);
-            for first in (0..keys).step_by(KEYS) {
+            for first in (0..keys).step_by(most) {
                 let seen = |query: usize| self.seen(rows.start + query, first);
                 let held = held.min(keys - first).min(seen(count - 1));
                 if held == 0 {

@@ -69,6 +69,16 @@ impl<S: Simd> Reach<S> {
         }
     }
 
+    /// All of them, where there is `room` for so many, and otherwise those inside of `width`.
+    ///
+    /// # Safety
+    /// As all of `Simd`.
+    #[inline(always)]
+    pub unsafe fn within(at: usize, width: usize, room: usize) -> Self {
+        // SAFETY: the caller's.
+        unsafe { Self::new(at as isize, if at + S::LANES <= room { room } else { width }) }
+    }
+
     /// # Safety
     /// The row has the width that the reach was made for.
     #[inline(always)]

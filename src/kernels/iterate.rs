@@ -1,5 +1,6 @@
 //! Walks several strided views in step, as few long rows as possible (benchmarks/cases.py: large_contiguous).
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -109,7 +110,8 @@ pub fn walk_blocks<const N: usize>(shape: &[usize], strides: [&[usize]; N], offs
     if numel < PARALLEL_ABOVE {
         some(0, count);
     } else if count == 1 {
-        let chunk = (PARALLEL_ABOVE / 4).max(1);
+        // As few calls as threads take parts.
+        let chunk = length.div_ceil(guard::threads() * PARTS).next_multiple_of(1 << 10).max(PARALLEL_ABOVE / 4);
         spread_over(length.div_ceil(chunk), 1, &|part| {
             let first = part * chunk;
             let mut at = offsets;
@@ -127,12 +129,15 @@ pub fn walk_blocks<const N: usize>(shape: &[usize], strides: [&[usize]; N], offs
 /// Parts that each thread takes, so that none waits long for another.
 const PARTS: usize = 8;
 
-/// Where one thread's parts begin and end; a cache line of its own.
+/// One thread's parts, and how many of them are taken; a cache line of its own.
 #[repr(align(64))]
 struct Share {
-    next: AtomicUsize,
-    end: usize,
+    taken: AtomicUsize,
+    parts: Range<usize>,
 }
+
+/// How many times work was spread.
+static TURN: AtomicUsize = AtomicUsize::new(0);
 
 /// Lets other threads see what was written past the caches.
 fn settle() {
@@ -147,16 +152,24 @@ fn settle() {
 /// all kernels: rayon's machinery compiled into each of them would make the crate slow to build.
 ///
 /// The calling thread works too: handing all work to the pool would take as long as an op on thousands of elements.
-/// A thread begins with the same numbers each time, so that it finds in its cache what the op before left there; then
-/// it takes from the others' what is left.
+/// A thread has the same numbers each time, and goes through them forth and back in turn: so it begins with what the op
+/// before left in its cache. Then it takes from the others' what is left.
 pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
     let threads = guard::threads();
     let size = count.div_ceil(threads * PARTS).max(least).max(1);
     let parts = count.div_ceil(size);
-    let run = |part: usize| (part * size..count.min((part + 1) * size)).for_each(task);
+    let back = TURN.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+    let run = |part: usize| {
+        let numbers = part * size..count.min((part + 1) * size);
+        if back { numbers.rev().for_each(task) } else { numbers.for_each(task) }
+    };
     let threads = parts.min(threads);
     if threads <= 1 {
-        (0..parts).for_each(run);
+        if back {
+            (0..parts).rev().for_each(run)
+        } else {
+            (0..parts).for_each(run)
+        }
         return settle();
     }
     if rayon::current_thread_index().is_some() {
@@ -166,16 +179,17 @@ pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
         });
     }
     let shares: SmallVec<[Share; 4]> = (0..threads)
-        .map(|number| Share { next: AtomicUsize::new(number * parts / threads), end: (number + 1) * parts / threads })
+        .map(|number| number * parts / threads..(number + 1) * parts / threads)
+        .map(|parts| Share { taken: AtomicUsize::new(0), parts })
         .collect();
     let work = |first: usize| {
         for share in (first..first + threads).filter_map(|number| shares.get(number % threads)) {
             loop {
-                let part = share.next.fetch_add(1, Ordering::Relaxed);
-                if part >= share.end {
+                let taken = share.taken.fetch_add(1, Ordering::Relaxed);
+                if taken >= share.parts.len() {
                     break;
                 }
-                run(part);
+                run(if back { share.parts.end - 1 - taken } else { share.parts.start + taken });
             }
         }
         // Once, not for each part: it waits until everything is written.

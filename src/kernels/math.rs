@@ -148,7 +148,7 @@ fn polynomial<const FMA: bool, const N: usize>(coefficients: [f32; N], x: f32) -
     sum
 }
 
-/// 2 to the power of `exponent`, which lies within the range of normal numbers.
+/// 2 to the power of `exponent`, which lies within the range of normal numbers; zero just below it.
 #[inline(always)]
 fn power_of_two(exponent: i32) -> f32 {
     f32::from_bits((exponent.wrapping_add(127) as u32).wrapping_shl(23))
@@ -191,14 +191,14 @@ fn near_exp2<const FMA: bool>(x: f32) -> f32 {
     curve * power_of_two((shifted.to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32))
 }
 
-/// `exp` of numbers that are not positive, as after the greatest is taken away; below -87 it is zero.
+/// `exp` of numbers that are not positive, as after the greatest is taken away; where it is less than any normal number
+/// it may be zero.
 #[inline(always)]
 pub fn exp_down<const FMA: bool>(x: f32) -> f32 {
-    let none = x < -87.0;
-    let (rest, k) = split::<FMA>(if none { 0.0 } else { x });
+    // There the power of two is zero; a NaN stays one.
+    let (rest, k) = split::<FMA>(if x < -88.0 { -88.0 } else { x });
     let curve = polynomial::<FMA, 5>(EXP, rest);
-    let value = fma::<FMA>(fma::<FMA>(curve, rest, 1.0), rest, 1.0) * power_of_two(k);
-    if none { 0.0 } else { value }
+    fma::<FMA>(fma::<FMA>(curve, rest, 1.0), rest, 1.0) * power_of_two(k)
 }
 
 #[inline(always)]

@@ -273,6 +273,14 @@ unsafe fn pack<S: Simd, T: Source>(panel: Panel, from: *const T, across: usize, 
     let Panel { to, width, lanes, depth } = panel;
     // SAFETY: the caller's.
     unsafe {
+        if across == 1 && lanes == width && width == 2 * S::LANES {
+            for p in 0..depth {
+                let (from, to) = (from.add(p * along), to.add(p * width));
+                S::store(to, T::load::<S>(from, S::LANES));
+                S::store(to.add(S::LANES), T::load::<S>(from.add(S::LANES), S::LANES));
+            }
+            return;
+        }
         if across == 1 {
             for first in (0..width).step_by(S::LANES) {
                 let part = lanes.saturating_sub(first).min(S::LANES);

@@ -402,7 +402,8 @@ impl Simd for Avx2 {
             let mut x = [_mm256_setzero_ps(); 8];
             for i in 0..8 {
                 if i < rows {
-                    x[i] = Self::load_part(from.0.add(i * from.1), wide);
+                    let from = from.0.add(i * from.1);
+                    x[i] = if columns == 8 { Self::load(from) } else { Self::load_part(from, wide) };
                 }
             }
             let mut y = x;
@@ -421,8 +422,12 @@ impl Simd for Avx2 {
                 y[i] = _mm256_permute2f128_ps::<0x20>(x[i], x[i + 4]);
                 y[i + 4] = _mm256_permute2f128_ps::<0x31>(x[i], x[i + 4]);
             }
+            // What a whole store writes too much is written again by those that follow, where nothing lies between.
+            let over = if to.1 == rows { columns.saturating_sub(8_usize.div_ceil(rows) - 1) } else { 0 };
             for p in 0..8 {
-                if p < columns {
+                if p < over {
+                    Self::store(to.0.add(p * to.1), y[p]);
+                } else if p < columns {
                     Self::store_part(to.0.add(p * to.1), tall, y[p]);
                 }
             }

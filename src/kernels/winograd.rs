@@ -20,8 +20,10 @@ use super::widest::{self, Work};
 use crate::guard;
 use crate::tensor::kept::{Found, Keeper, Values};
 
-/// Channels and filters below which turning costs more than it saves.
-const MANY: usize = 48;
+/// Channels and filters below which turning costs more than it saves: of vectors of 16 lanes fewer are full.
+fn many() -> usize {
+    if widest::lanes() < 16 { 32 } else { 48 }
+}
 
 /// Tiles below which the windows are turned for too little.
 const TILES: usize = 128;
@@ -217,7 +219,7 @@ impl Step<'_> {
                 for (index, line) in self.lines.clone().enumerate() {
                     let x = &pass.x[(line / down * pass.sources + source) * image..][..image];
                     let to = self.turned.at(source * lanes + index * across);
-                    turn_line::<S>(pass, x, line % down, to, pass.sources * lanes);
+                    turn_line::<S>(pass, x, line % down, to, lanes - index * across, pass.sources * lanes);
                 }
                 for matrix in 0..16 {
                     self.turned.slice((matrix * pass.sources + source) * lanes + rest, lanes - rest).fill(0.0);
@@ -272,7 +274,8 @@ impl Step<'_> {
                 unsafe {
                     let from = self.sums.at(row * self.lanes + index * across);
                     let to = self.out.at((line / down * pass.rows + row) * plane);
-                    turn_back::<S>(pass, from, pass.rows * self.lanes, row, line % down, to);
+                    let room = self.lanes - index * across;
+                    turn_back::<S>(pass, from, room, pass.rows * self.lanes, row, line % down, to);
                 }
             }
         }
@@ -302,12 +305,13 @@ impl Work for Share<'_> {
     }
 }
 
-/// Turns the inputs of one row of tiles; matrices are `matrix` floats apart.
+/// Turns the inputs of one row of tiles; matrices are `matrix` floats apart. Up to `room` lanes beyond its own may be
+/// written, those of the rows that follow.
 ///
 /// # Safety
 /// The processor has the instructions of `S`, and the row of tiles has a place in each matrix.
 #[inline(always)]
-unsafe fn turn_line<S: Simd>(pass: &Pass<'_>, x: &[f32], line: usize, to: *mut f32, matrix: usize) {
+unsafe fn turn_line<S: Simd>(pass: &Pass<'_>, x: &[f32], line: usize, to: *mut f32, room: usize, matrix: usize) {
     let ([height, width], [_, across]) = (pass.input, pass.tiles());
     for first in (0..across).step_by(S::LANES) {
         let (at, far) = (2 * first as isize - pass.padding[1] as isize, S::LANES as isize);
@@ -324,7 +328,7 @@ unsafe fn turn_line<S: Simd>(pass: &Pass<'_>, x: &[f32], line: usize, to: *mut f
                 let ([d0, d1], [d2, d3]) = (S::dealt(a.load(row), b.load(row)), S::dealt(c.load(row), d.load(row)));
                 rows[h] = turn_four::<S>([d0, d1, d2, d3]);
             }
-            let place = Reach::<S>::new(first as isize, across);
+            let place = Reach::<S>::within(first, across, room);
             for w in 0..4 {
                 let column = turn_four::<S>([rows[0][w], rows[1][w], rows[2][w], rows[3][w]]);
                 for h in 0..4 {
@@ -340,13 +344,21 @@ unsafe fn turn_line<S: Simd>(pass: &Pass<'_>, x: &[f32], line: usize, to: *mut f
 /// # Safety
 /// As `turn_line`.
 #[inline(always)]
-unsafe fn turn_back<S: Simd>(pass: &Pass<'_>, from: *const f32, matrix: usize, row: usize, line: usize, to: *mut f32) {
+unsafe fn turn_back<S: Simd>(
+    pass: &Pass<'_>,
+    from: *const f32,
+    room: usize,
+    matrix: usize,
+    row: usize,
+    line: usize,
+    to: *mut f32,
+) {
     let ([height, width], [_, across]) = (pass.output, pass.tiles());
     let start = pass.bias.map_or(0.0, |bias| bias[row]);
     for first in (0..across).step_by(S::LANES) {
         // SAFETY: the caller's.
         unsafe {
-            let place = Reach::<S>::new(first as isize, across);
+            let place = Reach::<S>::within(first, across, room);
             let mut rows = [[S::splat(0.0); 4]; 2];
             for w in 0..4 {
                 let mut m = [S::splat(0.0); 4];
@@ -382,7 +394,7 @@ fn suits(p: &Problem, batch: usize, tiles: usize, windows: usize) -> bool {
     let flat = p.input[0] == 1 && p.padding[0] == 0 && p.padding[1] <= 2 && p.padding[2] <= 2;
     let sized = [1, 2].into_iter().all(|dim| p.output[dim] + 2 == p.input[dim] + 2 * p.padding[dim]);
     let found = batch * p.output[1].div_ceil(2) * p.output[2].div_ceil(2);
-    let large = p.channels.min(p.filters) >= MANY && p.channels * p.filters <= windows && found >= tiles;
+    let large = p.channels.min(p.filters) >= many() && p.channels * p.filters <= windows && found >= tiles;
     kind && flat && sized && large && widest::has_parts()
 }
 
