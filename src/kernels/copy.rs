@@ -8,6 +8,8 @@ use super::complex;
 use super::iterate::{rows, spread_over};
 use super::memory::Memory;
 use super::turned::Matrices;
+#[cfg(target_arch = "x86_64")]
+use super::vector::width;
 use super::vector::{Task, dispatch_narrow};
 use crate::dtype::DType;
 use crate::tensor::geometry::Geometry;
@@ -37,8 +39,8 @@ pub struct View<'a> {
 /// Bytes below which a call of memcpy costs least.
 const SHORT: usize = 128;
 
-/// Copies bytes by vectors, where the processor has them: memcpy takes an instruction for rows of this length that is
-/// twenty times slower on Zen 3 where the target begins a few bytes behind the source in its page.
+/// Copies bytes: by vectors where the target begins a few bytes behind the source in its page, since the instruction that
+/// memcpy takes for rows of this length is twenty times slower then (Zen 3).
 ///
 /// # Safety
 /// So many bytes lie at both addresses, and they do not overlap.
@@ -47,7 +49,7 @@ pub unsafe fn copy_bytes(from: *const u8, to: *mut u8, count: usize) {
     // SAFETY: the caller's, and a width stands for instructions that the processor has.
     unsafe {
         #[cfg(target_arch = "x86_64")]
-        if count >= SHORT && super::vector::width() >= 256 {
+        if count >= SHORT && ((to as usize).wrapping_sub(from as usize) % 4096).wrapping_sub(1) < 63 && width() >= 256 {
             return copy_256(from, to, count);
         }
         std::ptr::copy_nonoverlapping(from, to, count);

@@ -285,7 +285,12 @@ unsafe fn pack<S: Simd, T: Source>(panel: Panel, from: *const T, across: usize, 
             for first in (0..width).step_by(S::LANES) {
                 let part = lanes.saturating_sub(first).min(S::LANES);
                 let whole = S::part((width - first).min(S::LANES));
-                for p in 0..depth {
+                // What a whole store writes too much is written again by those that follow.
+                let over = if width < S::LANES { (depth + 1).saturating_sub(S::LANES.div_ceil(width)) } else { 0 };
+                for p in 0..over {
+                    S::store(to.add(p * width), T::load::<S>(from.add(p * along), part));
+                }
+                for p in over..depth {
                     S::store_part(to.add(p * width + first), whole, T::load::<S>(from.add(p * along + first), part));
                 }
             }

@@ -186,7 +186,8 @@ impl PyTensor {
         let (classes, factors) = counted(x, &target, weight.as_ref(), ignored, size)?;
         let out = picked(x, &target, &factors, ignored, dim)?;
         if reduction != "none" {
-            return picked_total(x, (&out, &classes, &factors), dim, reduction == "mean");
+            let mean = (reduction == "mean").then_some(weight.is_some());
+            return picked_total(x, (&out, &classes, &factors), dim, mean);
         }
         if let Some(record) = Record::new("NllLossBackward0", &[x]) {
             let shape = x.shape();
@@ -199,21 +200,23 @@ impl PyTensor {
     }
 }
 
-/// The sum of picked losses, or that over how much counted, as one step of the graph.
+/// The sum of picked losses, or that over how much counted, by classes' weights or all alike, as one step of the graph.
 fn picked_total(
     x: &Tensor,
     (losses, classes, factors): (&Tensor, &Tensor, &Tensor),
     dim: usize,
-    mean: bool,
+    mean: Option<bool>,
 ) -> Result<Tensor> {
     let total = |tensor: &Tensor| -> Result<f64> { Ok(values(tensor)?.iter().sum()) };
-    let count = if mean { total(factors)? } else { 1.0 };
+    let count = if mean.is_some() { total(factors)? } else { 1.0 };
+    // What is ignored has no gradient, though the mean of nothing is NaN.
+    let share = if mean == Some(false) && count == 0.0 { 1.0 } else { count };
     let out = stored(&[total(losses)? / count], &[], x.dtype())?;
     if let Some(record) = Record::new("NllLossBackward0", &[x]) {
         let shape = x.shape();
         record.save(classes).save(factors).finish(&out, move |c| {
             let (grad, classes, factors) = (c.grad()?, c.saved(0)?, c.saved(1)?);
-            let grad = div_args(Arg::Tensor(&grad), Arg::from(count))?;
+            let grad = div_args(Arg::Tensor(&grad), Arg::from(share))?;
             grads([Some(unpicked(&grad, classes, factors, &shape, dim)?)])
         });
     }

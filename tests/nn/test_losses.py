@@ -74,6 +74,12 @@ def test_nll(reduction):
 
 
 @REDUCTIONS
+@pytest.mark.parametrize("name", ["NLLLoss", "CrossEntropyLoss"])
+def test_nothing_but_ignored_classes_has_no_gradient(name, reduction):
+    check_module(name, ignore_index=2, reduction=reduction, inputs=(x(5, 4), torch.full((5,), 2)))
+
+
+@REDUCTIONS
 def test_binary_cross_entropy(reduction):
     likely = torch.tensor([0.0, 1.0, 0.3, 0.9, 1.0, 0.0]).requires_grad_()
     truth = torch.tensor([0.0, 1.0, 0.4, 0.0, 0.0, 1.0])
