@@ -159,10 +159,8 @@ pub fn spread_over(count: usize, least: usize, task: &(dyn Fn(usize) + Sync)) {
     let size = count.div_ceil(threads * PARTS).max(least).max(1);
     let parts = count.div_ceil(size);
     let back = TURN.fetch_add(1, Ordering::Relaxed) % 2 == 1;
-    let run = |part: usize| {
-        let numbers = part * size..count.min((part + 1) * size);
-        if back { numbers.rev().for_each(task) } else { numbers.for_each(task) }
-    };
+    // Inside of a part always forth, as processors fetch ahead.
+    let run = |part: usize| (part * size..count.min((part + 1) * size)).for_each(task);
     let threads = parts.min(threads);
     if threads <= 1 {
         if back {
