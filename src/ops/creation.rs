@@ -74,8 +74,13 @@ pub fn number(value: Scalar, dtype: DType, device: Device) -> Result<Tensor> {
 
 /// A number as an element of one of the dtypes that nearly all tensors have, without a tensor of its own.
 pub fn element(value: Scalar, dtype: DType) -> Option<[u8; 16]> {
-    let plain = matches!(dtype, DType::F32 | DType::F64 | DType::I64 | DType::Bool);
-    if plain && !matches!(value, Scalar::Complex(..)) { number_bytes(value, dtype).ok() } else { None }
+    let plain = match value {
+        Scalar::Complex(..) => false,
+        // Floats become integers as a cast makes them of what has none, NaN and infinities.
+        Scalar::Float(..) => matches!(dtype, DType::F32 | DType::F64),
+        _ => matches!(dtype, DType::F32 | DType::F64 | DType::I64 | DType::Bool),
+    };
+    if plain { number_bytes(value, dtype).ok() } else { None }
 }
 
 /// A rank-0 CPU tensor.

@@ -207,7 +207,7 @@ fn picked_total(
     dim: usize,
     mean: Option<bool>,
 ) -> Result<Tensor> {
-    let total = |tensor: &Tensor| -> Result<f64> { Ok(values(tensor)?.iter().sum()) };
+    let total = |tensor: &Tensor| -> Result<f64> { Ok(values(tensor)?.iter().fold(0.0, |sum, value| sum + value)) };
     let count = if mean.is_some() { total(factors)? } else { 1.0 };
     // What is ignored has no gradient, though the mean of nothing is NaN.
     let share = if mean == Some(false) && count == 0.0 { 1.0 } else { count };
