@@ -281,7 +281,7 @@ impl<'a> Side<'a> {
 pub unsafe fn transform<T: Part>(what: Transform, from: Place<'_>, to: Place<'_>) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the caller's; `T` is float32.
-    if super::vector::is_fused_for::<T>() && unsafe { side_by_side(what, from, to) } {
+    if super::vector::is_fused_for::<T>() && unsafe { side_by_side(what, from, to) || one_by_one(what, from, to) } {
         return;
     }
     let method = Method::<T>::of(what);
@@ -382,12 +382,75 @@ unsafe fn side_by_side(what: Transform, from: Place<'_>, to: Place<'_>) -> bool 
             to: to.memory.at::<f32>(written * 2),
             to_step: strides(to, what.dim) * 2,
             wanted: if what.to == Line::Half { what.length / 2 + 1 } else { what.length },
+            apart: false,
             count: together.min(shape[along] - first),
             forward: what.forward,
             scale: what.scale as f32,
         };
         // SAFETY: the caller's; every block has lines of its own.
         unsafe { transform(&passes, &lines) };
+    };
+    if count * together * what.length < PARALLEL_ABOVE {
+        (0..count).for_each(one);
+    } else {
+        spread_over(count, 1, &one);
+    }
+    true
+}
+
+/// Transforms lines of float32 whose elements are neighbours in both memories, a vector of lines at a time; false where
+/// they are not, are too few, or their length has large factors.
+///
+/// # Safety
+/// As `side_by_side`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn one_by_one(what: Transform, from: Place<'_>, to: Place<'_>) -> bool {
+    use super::fft_columns::{Passes, lanes};
+    use super::fft_rows::{Rows, Shape, fits, transform};
+    let (together, shape) = (lanes(), &from.geometry.shape);
+    let others = (0..from.geometry.rank()).filter(|&dim| dim != what.dim && shape[dim] > 1);
+    let Some(along) = others.clone().max_by_key(|&dim| shape[dim]) else { return false };
+    let pairs = what.length.is_multiple_of(2);
+    let (kind, length) = match (what.from, what.to) {
+        (Line::Complex, Line::Complex) => (Shape::Complex, what.length),
+        (Line::Real, Line::Half | Line::Complex) if pairs => (Shape::FromReal, what.length / 2),
+        (Line::Half, Line::Real) if pairs => (Shape::ToReal, what.length / 2),
+        _ => return false,
+    };
+    let aligned = from.memory.at::<f32>(0).is_aligned() && to.memory.at::<f32>(0).is_aligned();
+    let near = [from, to].iter().all(|place| step(place.geometry, what.dim) == 1);
+    if !aligned || !near || shape[along] < together / 2 {
+        return false;
+    }
+    let Some(passes) = Passes::of(length).filter(|passes| fits(passes)) else { return false };
+    let outer: Vec<usize> = others.filter(|&dim| dim != along).collect();
+    let blocks = shape[along].div_ceil(together);
+    let count = outer.iter().map(|&dim| shape[dim]).product::<usize>() * blocks;
+    let floats = [what.from, what.to].map(|line| if line == Line::Real { 1 } else { 2 });
+    let size = |place: Place<'_>| place.geometry.shape.get(what.dim).copied().unwrap_or(1);
+    let one = |index: usize| {
+        let (first, mut rest) = (index % blocks * together, index / blocks);
+        let mut at = [from, to].map(|place| place.geometry.offset + first * place.geometry.strides[along]);
+        for &dim in outer.iter().rev() {
+            let place = rest % shape[dim];
+            rest /= shape[dim];
+            at[0] += place * from.geometry.strides[dim];
+            at[1] += place * to.geometry.strides[dim];
+        }
+        let rows = Rows {
+            from: from.memory.at::<f32>(at[0] * floats[0]),
+            from_step: from.geometry.strides[along] * floats[0],
+            given: size(from) * floats[0],
+            shape: kind,
+            to: to.memory.at::<f32>(at[1] * floats[1]),
+            to_step: to.geometry.strides[along] * floats[1],
+            wanted: size(to) * floats[1],
+            count: together.min(shape[along] - first),
+            forward: what.forward,
+            scale: what.scale as f32,
+        };
+        // SAFETY: the caller's; every block has lines of its own.
+        unsafe { transform(&passes, &rows) };
     };
     if count * together * what.length < PARALLEL_ABOVE {
         (0..count).for_each(one);

@@ -37,10 +37,10 @@ struct Pass {
 
 /// How lines of one length are transformed.
 pub struct Passes {
-    length: usize,
+    pub length: usize,
     list: Vec<Pass>,
     /// Half a circle of twice the length, for pairs.
-    turns: Vec<[f32; 2]>,
+    pub turns: Vec<[f32; 2]>,
 }
 
 /// `exp(-2 pi i number / whole)`, exact where it can be: results of a few points would show the rounding.
@@ -104,6 +104,8 @@ pub struct Lines {
     pub to_step: usize,
     /// Elements of a line that are written.
     pub wanted: usize,
+    /// Whether the parts of what is written stand in vectors of their own.
+    pub apart: bool,
     /// How many lines, at most `lanes()`.
     pub count: usize,
     pub forward: bool,
@@ -135,36 +137,48 @@ impl Work for Run<'_> {
 }
 
 /// Complex numbers, one for each line.
-type Pair<S> = [<S as Simd>::V; 2];
+pub type Pair<S> = [<S as Simd>::V; 2];
 
 /// # Safety
 /// As `transform`; `room` has four vectors for each element of the passes.
 #[inline(always)]
 unsafe fn run<S: Simd>(passes: &Passes, lines: &Lines, room: *mut f32) {
-    let (mut here, mut there) = (room, room.wrapping_add(2 * S::LANES * passes.length));
     // SAFETY: the caller's.
     unsafe {
-        load::<S>(passes, lines, here);
-        for pass in &passes.list {
+        load::<S>(passes, lines, room);
+        let done = sweep_all::<S>(passes, room, room.wrapping_add(2 * S::LANES * passes.length));
+        match lines.input {
+            Input::Pairs => store_pairs::<S>(passes, lines, done),
+            _ => store::<S>(lines, done),
+        }
+    }
+}
+
+/// All passes, from one buffer to the other and back; gives the one that has the result.
+///
+/// # Safety
+/// Both buffers have two vectors for each element of the passes.
+#[inline(always)]
+pub unsafe fn sweep_all<S: Simd>(passes: &Passes, mut here: *mut f32, mut there: *mut f32) -> *mut f32 {
+    for pass in &passes.list {
+        // SAFETY: the caller's.
+        unsafe {
             match pass.radix {
                 2 => sweep::<S, 2>(pass, here, there),
                 3 => sweep::<S, 3>(pass, here, there),
                 4 => sweep::<S, 4>(pass, here, there),
                 _ => sweep::<S, 5>(pass, here, there),
             }
-            std::mem::swap(&mut here, &mut there);
         }
-        match lines.input {
-            Input::Pairs => store_pairs::<S>(passes, lines, here),
-            _ => store::<S>(lines, here),
-        }
+        std::mem::swap(&mut here, &mut there);
     }
+    here
 }
 
 /// # Safety
 /// As `run`: there are so many elements in the buffer.
 #[inline(always)]
-unsafe fn get<S: Simd>(buffer: *const f32, index: usize) -> Pair<S> {
+pub unsafe fn get<S: Simd>(buffer: *const f32, index: usize) -> Pair<S> {
     // SAFETY: the caller's.
     unsafe {
         let at = buffer.add(2 * S::LANES * index);
@@ -175,7 +189,7 @@ unsafe fn get<S: Simd>(buffer: *const f32, index: usize) -> Pair<S> {
 /// # Safety
 /// As `get`.
 #[inline(always)]
-unsafe fn set<S: Simd>(buffer: *mut f32, index: usize, [re, im]: Pair<S>) {
+pub unsafe fn set<S: Simd>(buffer: *mut f32, index: usize, [re, im]: Pair<S>) {
     // SAFETY: the caller's.
     unsafe {
         let at = buffer.add(2 * S::LANES * index);
@@ -186,7 +200,7 @@ unsafe fn set<S: Simd>(buffer: *mut f32, index: usize, [re, im]: Pair<S>) {
 
 /// `a - b`, of which compilers make one subtraction.
 #[inline(always)]
-unsafe fn sub<S: Simd>(a: S::V, b: S::V) -> S::V {
+pub unsafe fn sub<S: Simd>(a: S::V, b: S::V) -> S::V {
     // SAFETY: the caller's.
     unsafe { S::fma(b, S::splat(-1.0), a) }
 }
@@ -221,7 +235,7 @@ unsafe fn aside<S: Simd>(a: Pair<S>, b: Pair<S>) -> [Pair<S>; 2] {
 }
 
 #[inline(always)]
-unsafe fn turned<S: Simd>([re, im]: Pair<S>, [cosine, sine]: [f32; 2]) -> Pair<S> {
+pub unsafe fn turned<S: Simd>([re, im]: Pair<S>, [cosine, sine]: [f32; 2]) -> Pair<S> {
     // SAFETY: the caller's.
     unsafe {
         let (cosine, sine, back) = (S::splat(cosine), S::splat(sine), S::splat(-sine));
@@ -346,7 +360,7 @@ unsafe fn halves<S: Simd>(count: usize) -> [S::Part; 2] {
 unsafe fn put<S: Simd>(lines: &Lines, index: usize, [re, im]: Pair<S>) {
     // SAFETY: the caller's; parts keep the last lines inside.
     unsafe {
-        let [low, high] = S::mixed(re, im);
+        let [low, high] = if lines.apart { [re, im] } else { S::mixed(re, im) };
         let to = lines.to.add(index * lines.to_step);
         if lines.count < S::LANES {
             let [first, second] = halves::<S>(lines.count);
@@ -379,7 +393,7 @@ unsafe fn store<S: Simd>(lines: &Lines, buffer: *const f32) {
 /// # Safety
 /// As `run`.
 #[inline(always)]
-unsafe fn store_pairs<S: Simd>(passes: &Passes, lines: &Lines, buffer: *const f32) {
+pub unsafe fn store_pairs<S: Simd>(passes: &Passes, lines: &Lines, buffer: *const f32) {
     let (count, length) = (passes.length, 2 * passes.length);
     let whole = lines.wanted == length;
     // SAFETY: the caller's.

@@ -4,14 +4,21 @@
 //! comparisons alone: introsort with the median of three as pivot, a heap below it, insertion into short runs. Programs
 //! that order by a key with equal values (edges by target, tokens by expert) see these steps in their numbers.
 
+use crate::guard;
+
 /// Runs up to this length are left to insertion.
 pub const SHORT: usize = 16;
 
+/// Elements whose places are noted at a time.
+const BLOCK: usize = 64;
+
+/// Elements of a part that is worth a thread.
+const APART: usize = 1 << 13;
+
 /// Puts all elements in order as `std::sort` does.
-pub fn sort<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {
+pub fn sort<K: Copy + Send>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy + Send + Sync) {
     let depth = depth(keys.len());
-    parts(keys, depth, less);
-    insert(keys, less);
+    parts(keys, depth, guard::threads() > 1, less);
 }
 
 /// Whether torch's top-k finds the first `count` by a heap.
@@ -20,7 +27,12 @@ pub fn by_heap(count: usize, length: usize) -> bool {
 }
 
 /// Puts the first `count` in order in front as torch's top-k does; unless `in_order`, as the selection leaves them.
-pub fn top<K: Copy>(keys: &mut [K], count: usize, in_order: bool, less: impl Fn(&K, &K) -> bool + Copy) {
+pub fn top<K: Copy + Send>(
+    keys: &mut [K],
+    count: usize,
+    in_order: bool,
+    less: impl Fn(&K, &K) -> bool + Copy + Send + Sync,
+) {
     if count == 0 {
         return;
     }
@@ -79,8 +91,14 @@ fn depth(length: usize) -> u32 {
     length.checked_ilog2().unwrap_or(0) * 2
 }
 
-/// Cuts until every part is short.
-fn parts<K: Copy>(mut keys: &mut [K], mut depth: u32, less: impl Fn(&K, &K) -> bool + Copy) {
+/// Cuts until every part is short, and puts those in order: nothing moves from one part to another, so that each is
+/// finished while it is near, on whichever thread.
+fn parts<K: Copy + Send>(
+    mut keys: &mut [K],
+    mut depth: u32,
+    parallel: bool,
+    less: impl Fn(&K, &K) -> bool + Copy + Send + Sync,
+) {
     while keys.len() > SHORT {
         if depth == 0 {
             heap_front(keys, keys.len(), less);
@@ -90,9 +108,14 @@ fn parts<K: Copy>(mut keys: &mut [K], mut depth: u32, less: impl Fn(&K, &K) -> b
         depth -= 1;
         let cut = partition(keys, less);
         let (front, back) = keys.split_at_mut(cut);
-        parts(back, depth, less);
+        if parallel && front.len().min(back.len()) >= APART {
+            rayon::join(|| parts(front, depth, parallel, less), || parts(back, depth, parallel, less));
+            return;
+        }
+        parts(back, depth, parallel, less);
         keys = front;
     }
+    insert(keys, less);
 }
 
 /// Cuts on one side until `place` holds its element, nothing before it is greater and nothing after it less.
@@ -129,7 +152,8 @@ fn partition<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) -> u
         false => b,
     };
     keys.swap(0, median);
-    let (pivot, mut from, mut to) = (keys[0], 1, keys.len());
+    let pivot = keys[0];
+    let (mut from, mut to) = exchange(keys, pivot, less);
     loop {
         while less(&keys[from], &pivot) {
             from += 1;
@@ -144,6 +168,61 @@ fn partition<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) -> u
         keys.swap(from, to);
         from += 1;
     }
+}
+
+/// The places of a block, counted from its outer end, whose elements have to leave their side.
+struct Leaving {
+    places: [u8; BLOCK],
+    next: usize,
+    end: usize,
+}
+
+impl Leaving {
+    const NONE: Self = Self { places: [0; BLOCK], next: 0, end: 0 };
+
+    #[inline(always)]
+    fn note(&mut self, leaves: impl Fn(usize) -> bool) {
+        (self.next, self.end) = (0, 0);
+        for place in 0..BLOCK {
+            self.places[self.end % BLOCK] = place as u8;
+            self.end += usize::from(leaves(place));
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.end - self.next
+    }
+
+    fn at(&self, index: usize) -> usize {
+        usize::from(self.places[(self.next + index) % BLOCK])
+    }
+}
+
+/// Exchanges what stands on the wrong side, the first from the left with the first from the right and so on, until the
+/// sides are near each other; gives where looking goes on. Noting places first costs no mispredicted branches: random
+/// elements would cost one each.
+fn exchange<K: Copy>(keys: &mut [K], pivot: K, less: impl Fn(&K, &K) -> bool + Copy) -> (usize, usize) {
+    let (mut from, mut to) = (1, keys.len());
+    let (mut front, mut back) = (Leaving::NONE, Leaving::NONE);
+    while to - from >= 2 * BLOCK {
+        if front.left() == 0 {
+            let block = &keys[from..from + BLOCK];
+            front.note(|place| !less(&block[place], &pivot));
+        }
+        if back.left() == 0 {
+            let block = &keys[to - BLOCK..to];
+            back.note(|place| !less(&pivot, &block[BLOCK - 1 - place]));
+        }
+        let both = front.left().min(back.left());
+        for index in 0..both {
+            keys.swap(from + front.at(index), to - 1 - back.at(index));
+        }
+        (front.next, back.next) = (front.next + both, back.next + both);
+        from += if front.left() == 0 { BLOCK } else { 0 };
+        to -= if back.left() == 0 { BLOCK } else { 0 };
+    }
+    let first = |side: &Leaving| if side.left() > 0 { side.at(0) } else { 0 };
+    (from + first(&front), to - first(&back))
 }
 
 fn insert<K: Copy>(keys: &mut [K], less: impl Fn(&K, &K) -> bool + Copy) {

@@ -26,6 +26,8 @@ pub mod factor;
 pub mod fft;
 #[cfg(target_arch = "x86_64")]
 mod fft_columns;
+#[cfg(target_arch = "x86_64")]
+mod fft_rows;
 pub mod flip;
 mod floats;
 pub mod gemm;

@@ -2,11 +2,13 @@
 //!
 //! Elements become numbers that order as they do, with the position in the low bits: sorting those is stable for free.
 
-use rayon::slice::ParallelSliceMut;
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::element::Element;
 use super::introsort;
-use super::iterate::PARALLEL_ABOVE;
+use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::lines::{lines, step};
 use super::memory::Memory;
 use super::scan::Place;
@@ -22,22 +24,21 @@ impl Keys {
     /// # Safety
     /// The memory holds `size` elements of `T` from `at` on, `by` apart.
     unsafe fn read<T: Element>(memory: Memory, at: usize, by: usize, size: usize, descending: bool) -> Self {
-        let from = memory.at::<T>(at).cast_const();
         // SAFETY: the caller's.
-        let key = move |index: usize| unsafe { from.add(index * by).read_unaligned() }.key();
+        let key = |index: usize| unsafe { memory.read::<T>(at + index * by) }.key();
         if size_of::<T>() <= 4 && size <= u32::MAX as usize {
             let flip = if descending { u64::from(u32::MAX) } else { 0 };
-            return Self::Narrow((0..size).map(|index| (key(index) ^ flip) << 32 | index as u64).collect());
+            return Self::Narrow(each(size, |index| (key(index) ^ flip) << 32 | index as u64));
         }
         // Integers are seldom far apart: counted from the least, they are narrow too.
         let (least, most) =
             (0..size).fold((u64::MAX, 0), |(least, most), index| (key(index).min(least), key(index).max(most)));
         if most.saturating_sub(least) <= u64::from(u32::MAX) && size <= u32::MAX as usize {
             let flip = if descending { u64::from(u32::MAX) } else { 0 };
-            Self::Narrow((0..size).map(|index| ((key(index) - least) ^ flip) << 32 | index as u64).collect())
+            Self::Narrow(each(size, |index| ((key(index) - least) ^ flip) << 32 | index as u64))
         } else {
             let flip = if descending { u64::MAX } else { 0 };
-            Self::Wide((0..size).map(|index| u128::from(key(index) ^ flip) << 64 | index as u128).collect())
+            Self::Wide(each(size, |index| u128::from(key(index) ^ flip) << 64 | index as u128))
         }
     }
 
@@ -158,6 +159,21 @@ impl Keys {
     }
 }
 
+/// The keys by number, on several threads where they are many.
+fn each<K: Send>(size: usize, key: impl Fn(usize) -> K + Send + Sync) -> Vec<K> {
+    if size < PARALLEL_ABOVE {
+        (0..size).map(key).collect()
+    } else {
+        (0..size).into_par_iter().with_min_len(SHARE).map(key).collect()
+    }
+}
+
+/// Elements of a line that one task reads or writes.
+const SHARE: usize = 1 << 13;
+
+/// Elements of a line above which some random floats are equal, more likely than not.
+const TWINS: usize = 1 << 12;
+
 /// Keys that one look tells to be all too late for the heap.
 const LOOK: usize = 64;
 
@@ -262,6 +278,10 @@ unsafe fn arranged<T: Element>(
         keys.top_as_torch(count, false);
         return keys;
     }
+    if ties == Ties::Sort && size > TWINS {
+        keys.sort_as_torch();
+        return keys;
+    }
     keys.arrange(count);
     // Without equals there is one order, and ours is faster.
     let unsettled = ties != Ties::Stable && keys.tied(count, size);
@@ -294,10 +314,17 @@ pub unsafe fn ordered<T: Element>(
         // SAFETY: the caller vouches for the geometries; lines do not share elements of the outputs.
         unsafe {
             let keys = arranged::<T>(from.memory, at, steps[0], size, count, descending, ties);
-            for place in 0..count {
-                let position = keys.position(place);
-                values.memory.write(value_at + place * steps[1], from.memory.read::<T>(at + position * steps[0]));
-                indices.memory.write(index_at + place * steps[2], position as i64);
+            let write = |places: Range<usize>| {
+                for place in places {
+                    let position = keys.position(place);
+                    values.memory.write(value_at + place * steps[1], from.memory.read::<T>(at + position * steps[0]));
+                    indices.memory.write(index_at + place * steps[2], position as i64);
+                }
+            };
+            if count < PARALLEL_ABOVE {
+                write(0..count);
+            } else {
+                spread_over(count.div_ceil(SHARE), 1, &|part| write(part * SHARE..count.min((part + 1) * SHARE)));
             }
         }
     });

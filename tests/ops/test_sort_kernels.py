@@ -100,3 +100,31 @@ def test_filled_masks(place):
         return z.detach(), y.grad, w
 
     both(filled, x, mask)
+
+
+@pytest.mark.parametrize("size", [17, 128, 130, 4097, 70001, 300_007])
+@pytest.mark.parametrize("kind", ["random", "few", "nan", "equal", "rising", "falling", "organ", "killer"])
+def test_sort_of_long_lines(size, kind):
+    """Equal elements stand as GNU's `std::sort` leaves them, however many threads share the work."""
+    rng = np.random.default_rng(size)
+    x = rng.standard_normal(size).astype(np.float32)
+    if kind == "few":
+        x = rng.integers(-20, 20, size).astype(np.float32)
+    if kind == "nan":
+        x[rng.integers(0, size, size // 10)] = np.nan
+    if kind == "equal":
+        x[:] = 1
+    if kind in ("rising", "falling"):
+        x = np.sort(np.round(x, 2))[:: 1 if kind == "rising" else -1].copy()
+    if kind == "organ":
+        x = np.minimum(np.arange(size), np.arange(size)[::-1]).astype(np.float32)
+    if kind == "killer":  # medians of three that cut off two elements each
+        half = size // 2
+        x[:half] = np.where(np.arange(half) % 2 == 0, np.arange(half) + 1, np.arange(half) + half)
+        x[half:] = 2 * np.arange(size - half) + 2
+    x = torch.from_numpy(x)
+    for descending in (False, True):
+        both(lambda lib, x: x.sort(descending=descending), x)
+        both(lambda lib, x: x.sort(descending=descending, stable=True), x)
+    both(lambda lib, x: x.double().sort(), x)
+    both(lambda lib, x: lib.stack([x, -x]).sort(1), x)
