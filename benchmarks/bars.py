@@ -74,6 +74,32 @@ def _matmul(size: int) -> dict[str, Row]:
     return {f"matmul {size}": Row(setup, "a @ b"), f"matmul {size} A Bt": Row(setup, "a @ b.t()")}
 
 
+LAYOUTS = {
+    "add": ("x + y", "x + c", "x + r"),
+    "mul": ("x * y", "x * c", "x * r"),
+    "relu": ("x.relu()", "c.relu()", "e.relu()"),
+    "exp": ("x.exp()", "c.exp()", "e.exp()"),
+    "tanh": ("x.tanh()", "c.tanh()", "e.tanh()"),
+    "gelu": ("F.gelu(x)", "F.gelu(c)", "F.gelu(e)"),
+    "sigmoid": ("x.sigmoid()", "c.sigmoid()", "e.sigmoid()"),
+    "where": ("lib.where(m, x, y)", "lib.where(m, x, c)", "lib.where(m, x, r)"),
+    "cast": ("x.to(lib.float64)", "c.to(lib.float64)", "e.to(lib.float64)"),
+}
+
+
+def _layouts(size: int, suffix: str) -> dict[str, Row]:
+    """Each op on matrices as they lie, transposed and broadcast from one row."""
+    setup = (
+        f"x, y = lib.randn({size}, {size}), lib.randn({size}, {size})\n"
+        f"m, c, r = x > 0, y.t(), y[0]; e = r.expand({size}, {size})"
+    )
+    return {
+        f"{name}{suffix}{layout}": Row(setup, statement)
+        for name, statements in LAYOUTS.items()
+        for layout, statement in zip(("", " transposed", " broadcast"), statements, strict=True)
+    }
+
+
 def _half_products() -> dict[str, Row]:
     setup = "w, x = lib.randn(1024, 1024).bfloat16(), lib.randn({rows}, 1024).bfloat16()"
     return {f"linear {rows}x1024 bfloat16": Row(setup.format(rows=rows), "F.linear(x, w)") for rows in (1, 128)}
@@ -193,52 +219,39 @@ GROUPS: dict[str, Group] = {
     ),
     "elementwise": Group(
         1.0,
-        _each(
-            "x, y = lib.randn(1000, 1000), lib.randn(1000, 1000); m = x > 0; c = y.t(); r = y[0]",
-            {
-                "add": "x + y",
-                "add transposed": "x + c",
-                "add row": "x + r",
-                "mul": "x * y",
-                "where": "lib.where(m, x, y)",
-                "cast": "x.to(lib.float64)",
-                "compare": "x > y",
-                "tanh transposed": "c.tanh()",
-            },
-        )
-        | _calls(MATRIX, "exp", "tanh", "sin", "cos", "erf", "expm1", "atan", "sqrt", "rsqrt")
+        _layouts(1000, "")
+        | {"compare": Row("x, y = lib.randn(1000, 1000), lib.randn(1000, 1000)", "x > y")}
+        | _calls(MATRIX, "sin", "cos", "erf", "expm1", "atan", "sqrt", "rsqrt")
         | _calls(MATRIX + ".abs() + 0.1", "log", "log2", "log1p", "log10")
         | {"pow 2.5": Row(MATRIX + ".abs()", "x ** 2.5")}
-        | _functional(MATRIX, *ACTIVATIONS)
+        | _functional(MATRIX, *(name for name in ACTIVATIONS if name not in LAYOUTS))
         | _steps(MATRIX, *ACTIVATIONS)
-        | _each(
-            "x, y = lib.randn(4000, 4000), lib.randn(4000, 4000); m = x > 0; c = y.t(); r = y[0]",
-            {
-                "add 16M": "x + y",
-                "add 16M transposed": "x + c",
-                "add 16M row": "x + r",
-                "mul 16M": "x * y",
-                "relu 16M": "x.relu()",
-                "exp 16M": "x.exp()",
-                "tanh 16M": "x.tanh()",
-                "gelu 16M": "F.gelu(x)",
-                "sigmoid 16M": "x.sigmoid()",
-                "where 16M": "lib.where(m, x, y)",
-                "cast 16M": "x.to(lib.float64)",
-            },
-        ),
+        | _layouts(4000, " 16M"),
     ),
     "reductions": Group(
         1.0,
         _each(
             MATRIX,
-            {f"{name} {dim}": f"lib.{name}(x, {dim})" for name in ("sum", "mean", "amax", "var") for dim in (0, 1)},
+            {
+                f"{name} {dim}": f"lib.{name}(x, {dim})"
+                for name in ("sum", "mean", "amax", "max", "var")
+                for dim in (0, 1)
+            },
+        )
+        | _each(
+            MATRIX.replace("1000)", "1000, requires_grad=True)") + "; g = lib.ones(1000)",
+            {
+                f"{name} {dim} backward": f"{call.format(dim)}.backward(g); x.grad = None"
+                for name, call in {"sum": "x.sum({})", "mean": "x.mean({})", "max": "x.max({})[0]"}.items()
+                for dim in (0, 1)
+            },
         )
         | _each(MATRIX, {"softmax": "x.softmax(1)", "softmax 0": "x.softmax(0)", "log_softmax": "x.log_softmax(1)"})
         | _each(
             CLASSES + "; g = lib.ones(1000, 1000)",
             {
                 "softmax backward": "x.softmax(1).backward(g); x.grad = None",
+                "log_softmax backward": "x.log_softmax(1).backward(g); x.grad = None",
                 "cross_entropy": "F.cross_entropy(x.detach(), t)",
                 "cross_entropy backward": "F.cross_entropy(x, t).backward(); x.grad = None",
             },
@@ -248,6 +261,7 @@ GROUPS: dict[str, Group] = {
     "products": Group(
         1.1,
         _matmul(64)
+        | _matmul(128)
         | _matmul(256)
         | _matmul(512)
         | _matmul(1024)
@@ -275,12 +289,17 @@ GROUPS: dict[str, Group] = {
                 "embedding 1000": "F.embedding(i, w)",
                 "index_add": "lib.zeros(1000, 1000).index_add_(0, i, x)",
                 "scatter_add": "lib.zeros(1000, 1000).scatter_add_(0, j, x)",
+                "scatter_add rows": "lib.zeros(1000, 1000).scatter_add_(0, i.view(-1, 1).expand(-1, 1000), x)",
                 "gather": "x.gather(1, j)",
                 "sort": "x.sort()",
                 "topk": "x.topk(10)",
                 "cat": "lib.cat([x, x], 1)",
                 "unique": "j.unique()",
                 "fft columns": "lib.fft.fft(x, dim=0)",
+                "rfft": "lib.fft.rfft(x)",
+                "fft": "lib.fft.fft(x)",
+                "flip": "x.flip(1)",
+                "tril": "x.tril()",
             },
         ),
     ),
@@ -290,6 +309,8 @@ GROUPS: dict[str, Group] = {
         | _attention(128, True)
         | _attention(512, False)
         | _attention(512, True)
+        | _attention(1024, False)
+        | _attention(1024, True)
         | _attention(2048, False)
         | _attention(2048, True)
         | _attention(1024, False, 0.1)

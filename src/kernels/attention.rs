@@ -12,15 +12,15 @@ use super::math;
 use super::memory::Elements;
 use super::micro::{Ahead, Finish, Isa, Panel, Tile};
 use super::product::{Even, with_scratch};
-use super::softmax::fold;
+use super::softmax::{fold, fold_changed};
 use super::vector::{Task, dispatch};
 
 /// Multiplications of queries and keys below which threads cost more than they save.
 const PARALLEL_ABOVE: usize = 1 << 19;
-/// Queries of one task, at most.
-const QUERIES: usize = 140;
-/// Keys whose scores are held at once on the way there: all of these, or the second number of more, with which scores, keys
-/// and values stay in a second cache of half a megabyte.
+/// Queries of one task, at most, and keys whose scores are held at once on the way there: up to so many keys all of them, or
+/// fewer for more queries, by which keys are turned less often. Scores, keys and values stay in a second cache of half a
+/// megabyte.
+const QUERIES: [usize; 2] = [140, 280];
 const KEYS: [usize; 2] = [512, 256];
 /// Distance between rows of scores beyond their number, so that they do not all fall on the same lines of the cache.
 pub const PAD: usize = 16;
@@ -250,8 +250,7 @@ impl Task for Weigh<'_> {
             let top = fold(row, before, |x| x, |top, x| if x > top { x } else { top });
             // Where nothing is seen all powers are zero, not powers of a difference of infinities.
             let safe = if top == f32::NEG_INFINITY { 0.0 } else { top };
-            row.iter_mut().for_each(|x| *x = math::exp_down::<FMA>(*x - safe));
-            let own = fold(row, 0.0, |x| x, |sum, x| sum + x);
+            let own = fold_changed(row, 0.0, |x| math::exp_down::<FMA>(x - safe), |sum, x| sum + x);
             let old = math::exp_down::<FMA>(before - safe);
             self.state[query] = [top, sum * old + own, old];
             if let Some(kept) = self.kept {
@@ -301,8 +300,9 @@ impl Attention {
     /// # Safety
     /// The tensors have fitting shapes without zeros and hold float32, `out` and `logs` (..., rows, 1) are fresh.
     pub unsafe fn forward(&self, out: &Elements, logs: &Elements) {
-        let [heads, queries, ..] = self.sizes();
-        let parts = Even::new(queries, QUERIES);
+        let [heads, queries, keys, ..] = self.sizes();
+        let many = usize::from(keys > KEYS[0]);
+        let parts = Even::new(queries, QUERIES[many]);
         // SAFETY: the caller's; every task has rows of its own.
         let one = |task: usize| unsafe {
             let (head, rows) = (task / parts.panels, parts.at(task % parts.panels));
@@ -327,7 +327,7 @@ impl Attention {
         let (out, logs) = (out.after(rows.start), logs.after(rows.start));
         let mask = self.mask.as_ref().map(|mask| View::of(mask, head).after(rows.start));
         let kept = self.bits(head);
-        let mut state = [[f32::NEG_INFINITY, 0.0, 0.0]; QUERIES];
+        let mut state = [[f32::NEG_INFINITY, 0.0, 0.0]; QUERIES[1]];
         let room = [count * pitch, turned_room(isa, held, size), isa.width() * held];
         with_scratch(room.iter().sum(), |memory| {
             let scores = View { at: memory, row: pitch, column: 1 };

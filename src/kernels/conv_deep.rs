@@ -12,10 +12,11 @@ use super::widest::Work;
 /// Filters of a panel: three of the widest vectors.
 pub const PANEL: usize = 48;
 
-/// Places whose sums are held at once, and depths that are added to them at a time: so many of the panel stay in the first
-/// cache (512-512 3x3 at 7 b8 on one thread of Zen 3: 74 GFLOP/s, 54 from the next one).
+/// Places whose sums are held at once, and depths that are added to them at a time by the widest vectors, of others as many
+/// fewer: so many of the panel stay in the first cache (512-512 3x3 at 7 b8 on one thread of Zen 3: 74 GFLOP/s, 54 from the
+/// next one).
 pub const PLACES: usize = 512;
-const DEPTHS: usize = 128;
+const DEPTHS: usize = 256;
 
 /// Some rows of results of all units, at some of their places.
 pub struct Deep<'a> {
@@ -27,17 +28,15 @@ pub struct Deep<'a> {
     /// Places are counted through all units.
     pub places: Range<usize>,
     pub out: Shared,
-    /// As large as a panel of all depths.
-    pub panel: &'a mut [f32],
+    /// What `Pack` has made of the rows.
+    pub panel: &'a [f32],
     /// `PANEL` for each of `PLACES`.
     pub sums: &'a mut [f32],
 }
 
 impl Work for Deep<'_> {
     #[inline(always)]
-    unsafe fn run<S: Simd>(mut self) {
-        // SAFETY: the caller's.
-        unsafe { self.pack::<S>() };
+    unsafe fn run<S: Simd>(self) {
         let mut start = [0.0; PANEL];
         if let Some(bias) = self.pass.bias {
             start[..self.rows.len()].copy_from_slice(&bias[self.rows.clone()]);
@@ -47,9 +46,11 @@ impl Work for Deep<'_> {
             let sums = &mut self.sums[..places.len() * PANEL];
             sums.as_chunks_mut::<PANEL>().0.fill(start);
             let sums = sums.as_mut_ptr();
+            // Found once, since each is used again for every block of depths.
+            let starts: Vec<*const f32> = places.clone().map(|place| self.at(place)).collect();
             // SAFETY: the caller's; there are so many sums.
             unsafe {
-                self.add::<S>(places.clone(), sums);
+                self.add::<S>(&starts, sums);
                 self.put::<S>(sums, places);
             }
         }
@@ -57,23 +58,24 @@ impl Work for Deep<'_> {
 }
 
 impl Deep<'_> {
-    /// Adds all products of some places to their sums, a block of depths after the other.
+    /// Adds all products of the places whose windows begin at `starts` to their sums, a block of depths after the other.
     ///
     /// # Safety
     /// The processor has the instructions of `S`, and there are `PANEL` sums for each place.
     #[inline(always)]
-    unsafe fn add<S: Simd>(&self, places: Range<usize>, sums: *mut f32) {
+    unsafe fn add<S: Simd>(&self, starts: &[*const f32], sums: *mut f32) {
         let pass = self.pass;
         let pairs: Vec<[u32; 2]> =
             pass.pairs.iter().zip(0_u32..).map(|(&[_, from], index)| [from, index * PANEL as u32]).collect();
         let (a_step, b_step) = (pass.sheet.channel(), pairs.len() * PANEL);
-        let segments = (DEPTHS / pairs.len()).max(1);
+        let depths = DEPTHS * S::LANES / 16;
+        let segments = (depths / pairs.len()).max(1);
         for segment in (0..pass.segments).step_by(segments) {
             let count = segments.min(pass.segments - segment);
-            for pairs in pairs.chunks(DEPTHS) {
+            for pairs in pairs.chunks(depths) {
                 let walk = Walk { segments: count, a_step, b_step, pairs };
                 // SAFETY: the caller's.
-                unsafe { self.add_block::<S>(walk, segment, places.clone(), sums) };
+                unsafe { self.add_block::<S>(walk, segment, starts, sums) };
             }
         }
     }
@@ -83,19 +85,19 @@ impl Deep<'_> {
     /// # Safety
     /// As `add`; the walk is a part of the pass's.
     #[inline(always)]
-    unsafe fn add_block<S: Simd>(&self, walk: Walk<'_>, segment: usize, places: Range<usize>, sums: *mut f32) {
+    unsafe fn add_block<S: Simd>(&self, walk: Walk<'_>, segment: usize, starts: &[*const f32], sums: *mut f32) {
         let breadth = self.rows.len().div_ceil(S::LANES).min(3);
         for first in (0..self.rows.len()).step_by(breadth * S::LANES) {
             let b = self.panel[segment * walk.b_step + first..].as_ptr();
-            let mut place = places.start;
-            while place < places.end {
-                let height = conv_tile::height::<S>(places.end - place);
+            let mut place = 0;
+            while place < starts.len() {
+                let height = conv_tile::height::<S>(starts.len() - place);
                 let a: [*const f32; 8] = std::array::from_fn(|r| {
-                    self.at((place + r).min(places.end - 1)).wrapping_add(segment * walk.a_step)
+                    starts[(place + r).min(starts.len() - 1)].wrapping_add(segment * walk.a_step)
                 });
                 // SAFETY: the panel has whole vectors of all depths.
                 unsafe {
-                    let to = (sums.add((place - places.start) * PANEL + first), PANEL);
+                    let to = (sums.add(place * PANEL + first), PANEL);
                     conv_tile::compute::<S>((height, breadth), walk, &a, b, None, Start::There, to);
                 }
                 place += height;
@@ -143,19 +145,35 @@ impl Deep<'_> {
         let each = self.pass.places();
         self.sheets.wrapping_add(place / each * self.step + self.pass.column_of(place % each))
     }
+}
 
-    /// Turns the weights of the rows: for each depth one row of the panel.
-    ///
-    /// # Safety
-    /// The processor has the instructions of `S`.
+/// Whether depths follow each other as elements of the weight do.
+fn is_adjacent(pass: &Pass<'_>) -> bool {
+    pass.pairs.iter().zip(0..).all(|(&[at, _], index)| at == index)
+}
+
+/// Whether a row of the weight from end to end is what a panel has of it.
+pub fn is_natural(pass: &Pass<'_>) -> bool {
+    is_adjacent(pass) && pass.segments * pass.pairs.len() == pass.row_step
+}
+
+/// Turns the weights of some rows: for each depth one row of the panel.
+pub struct Pack<'a> {
+    pub pass: &'a Pass<'a>,
+    pub rows: Range<usize>,
+    /// As large as a panel of all depths.
+    pub to: &'a mut [f32],
+}
+
+impl Work for Pack<'_> {
     #[inline(always)]
-    unsafe fn pack<S: Simd>(&mut self) {
+    unsafe fn run<S: Simd>(self) {
         let (pass, count) = (self.pass, self.rows.len());
-        let adjacent = pass.pairs.iter().zip(0..).all(|(&[at, _], index)| at == index);
-        self.panel.fill(0.0);
+        let adjacent = is_adjacent(pass);
+        self.to.fill(0.0);
         for segment in 0..pass.segments {
             let from = &pass.weight[segment * pass.channel_step + self.rows.start * pass.row_step..];
-            let to = &mut self.panel[segment * pass.pairs.len() * PANEL..][..pass.pairs.len() * PANEL];
+            let to = &mut self.to[segment * pass.pairs.len() * PANEL..][..pass.pairs.len() * PANEL];
             if adjacent {
                 for first in (0..count).step_by(S::LANES) {
                     for depth in (0..pass.pairs.len()).step_by(S::LANES) {

@@ -3,9 +3,10 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::conv::Problem;
-use super::conv_deep::{Deep, PANEL, PLACES};
+use super::conv_deep::{self, Deep, PANEL, PLACES, Pack};
 use super::conv_few::{self, Panel};
 use super::conv_flat;
 use super::conv_tile::{self, Start, WIDEST, Walk};
@@ -15,6 +16,7 @@ use super::sheet::{self, Axis, Sheet};
 use super::simd::Simd;
 use super::widest::{self, Work};
 use crate::guard;
+use crate::tensor::kept::{Found, Keeper, Order, Values};
 
 /// Floats of weights that a task goes through again and again: a part of the second-level cache.
 const NEAR: usize = 1 << 16;
@@ -22,8 +24,8 @@ const NEAR: usize = 1 << 16;
 /// Floats of weights that do not stay in the cache from one sample to the next.
 const HEAVY: usize = 1 << 19;
 
-/// Sums of a panel of columns that are held between blocks of depths, and depths of a block of the narrower vectors: what a
-/// tile reads of the sheets stays in the first cache from one tile to the next (64-128 3x3 /2 at 56, Zen 3).
+/// Sums of a panel of columns that are held between blocks of depths, and depths of a block: what a tile reads of the sheets
+/// stays in the first cache from one tile to the next (64-128 3x3 /2 at 56).
 const SUMS: usize = 4096;
 const DEPTHS: usize = 144;
 
@@ -93,6 +95,8 @@ pub struct Pass<'a> {
     group_step: usize,
     pub weight: &'a [f32],
     pub bias: Option<&'a [f32]>,
+    /// The place for panels of a weight that stays as it is.
+    keeper: Option<&'a Keeper>,
 }
 
 /// Where the sheets of a job stand.
@@ -222,7 +226,7 @@ impl Block<'_> {
                 None if in_place => (self.out.add(rows.start * plane + column), plane),
                 None => (sums, width),
             };
-            let most = if S::LANES < 16 && part.is_none() { DEPTHS } else { usize::MAX };
+            let most = if part.is_none() { DEPTHS } else { usize::MAX };
             for (index, (walk, [a, b])) in pass.walks(most).enumerate() {
                 let mut row = rows.start;
                 while row < rows.end {
@@ -424,7 +428,9 @@ impl Pass<'_> {
     fn has_whole_lines(&self, lanes: usize) -> bool {
         let width = self.sheet.outputs[2];
         let short = lanes < 16 && width >= 2 * lanes && self.depth() <= SHORT;
-        self.is_dense() && !self.is_plain() && self.rows > 1 && (short || width.is_multiple_of(16))
+        // One vector alone would wait for its factors.
+        let whole = width.is_multiple_of(16) && width >= 2 * lanes;
+        self.is_dense() && !self.is_plain() && self.rows > 1 && (short || whole)
     }
 
     /// Where the window of a place begins on its sheet.
@@ -560,7 +566,8 @@ impl Pass<'_> {
     fn is_deep(&self, units: usize) -> bool {
         let used = self.sheet.columns.next_multiple_of(16);
         let several = self.groups == 1 && self.rows >= 16 && units > 1 && units * self.places() >= 64;
-        several && 5 * self.places() < 4 * used && used <= 128
+        // Where every second element is written the weight is read across its rows, which panels of it save.
+        several && used <= 128 && (!self.is_dense() || 5 * self.places() < 4 * used)
     }
 
     /// Whether all results of a filter fill a few vectors, and large weights are read for them.
@@ -571,7 +578,8 @@ impl Pass<'_> {
     }
 
     fn run_deep(&self, x: &[f32], units: usize, out: Shared) {
-        let direct = self.sheet.is_source();
+        let (direct, panel) = (self.sheet.is_source(), self.depth() * PANEL);
+        let kept = self.keeper.and_then(|keeper| self.kept_panels(keeper));
         let step = if direct { self.image() } else { self.sources * self.sheet.channel() };
         let round = (ROUND / step).clamp(1, units);
         let mut memory = Room::new(if direct { 0 } else { round * step });
@@ -589,12 +597,42 @@ impl Pass<'_> {
             spread_over(parts.len(), 1, &|index| {
                 let (rows, places) = parts[index].clone();
                 let sheets = if direct { images.at(0) } else { shared.at(0) };
-                with_scratch((self.depth() + PLACES) * PANEL, |memory| {
-                    let (panel, sums) = memory.split_at_mut(self.depth() * PANEL);
+                let ready = kept.as_ref().map(|kept| &kept.get()[rows.start / PANEL * panel..][..panel]);
+                let own = if ready.is_some() { 0 } else { panel };
+                with_scratch(own + PLACES * PANEL, |memory| {
+                    let (memory, sums) = memory.split_at_mut(own);
+                    if ready.is_none() {
+                        widest::run(Pack { pass: self, rows: rows.clone(), to: memory });
+                    }
+                    let panel = ready.unwrap_or(memory);
                     widest::run(Deep { pass: self, sheets, step, rows, places, out, panel, sums });
                 });
             });
         }
+    }
+
+    /// The panels of all rows that were kept, or are from now on, the second time that the weight is seen.
+    fn kept_panels(&self, keeper: &Keeper) -> Option<Arc<Values>> {
+        let length = self.rows.div_ceil(PANEL) * self.depth() * PANEL;
+        let again = match keeper.find() {
+            Found::Values(values) => return Some(values).filter(|values| values.get().len() == length),
+            Found::Again => true,
+            Found::New => false,
+        };
+        if !again || !conv_deep::is_natural(self) || !keeper.has_room(length) {
+            return None;
+        }
+        let mut panels = Room::new(length);
+        let to = panels.shared();
+        let parts = split(self.rows, PANEL);
+        spread_over(parts.len(), 1, &|index| {
+            let size = self.depth() * PANEL;
+            // SAFETY: each panel has a place of its own.
+            let to = unsafe { to.slice(index * size, size) };
+            widest::run(Pack { pass: self, rows: parts[index].clone(), to });
+        });
+        // SAFETY: all panels are written.
+        Some(keeper.keep(unsafe { panels.filled() }))
     }
 
     /// Parts of one unit's rows and columns that several threads share.
@@ -663,7 +701,15 @@ pub fn sheet_of(p: &Problem) -> Option<Sheet> {
 }
 
 /// `out` from `x`, `weight` and a summand for each filter; false where the sizes are beyond this kernel.
-pub fn forward(p: &Problem, x: &[f32], weight: &[f32], bias: Option<&[f32]>, out: &mut [f32]) -> bool {
+pub fn forward(
+    p: &Problem,
+    x: &[f32],
+    weight: &[f32],
+    bias: Option<&[f32]>,
+    keeper: Option<&Keeper>,
+    out: &mut [f32],
+) -> bool {
+    let keeper = keeper.map(|keeper| keeper.of(Order::Panels));
     let Some(sheet) = sheet_of(p) else { return false };
     let window = p.kernel.iter().product::<usize>();
     let pass = Pass {
@@ -679,6 +725,7 @@ pub fn forward(p: &Problem, x: &[f32], weight: &[f32], bias: Option<&[f32]>, out
         group_step: p.filters * p.channels * window,
         weight,
         bias,
+        keeper: keeper.as_ref(),
     };
     let Some(pass) = pass.walked() else { return false };
     pass.run(x, out);
@@ -712,6 +759,7 @@ pub fn input_gradient(p: &Problem, grad: &[f32], weight: &[f32], x: &mut [f32]) 
                     group_step: p.filters * p.channels * window,
                     weight,
                     bias: None,
+                    keeper: None,
                 };
                 let Some(pass) = pass.walked() else { return false };
                 passes.push(pass);

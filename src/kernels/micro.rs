@@ -192,7 +192,9 @@ unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize>(t: &Tile
         }
         let lined = t.out_column == 1 && t.finish.start.is_none_or(|start| start.column <= 1);
         if lined && t.columns == N * S::LANES {
-            finish_whole::<S, H, N>(t, sums);
+            finish_lines::<S, H, N, true>(t, sums);
+        } else if lined && S::LANES == 16 {
+            finish_lines::<S, H, N, false>(t, sums);
         } else {
             let mut lines = [[0.0_f32; 32]; 14];
             each!(H, N, {
@@ -205,22 +207,32 @@ unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize>(t: &Tile
     }
 }
 
+/// Finishes a tile whose results and summands lie side by side; unless it is `WHOLE`, the last columns are missing. Only
+/// the widest vectors write a part of themselves as fast as all.
+///
 /// # Safety
-/// As `tile`; results and summands lie side by side, and no column is missing.
+/// As `tile`.
 #[inline(always)]
-unsafe fn finish_whole<S: Simd, const H: usize, const N: usize>(t: &Tile, mut sums: Sums<S>) {
-    // SAFETY: the caller's.
+unsafe fn finish_lines<S: Simd, const H: usize, const N: usize, const WHOLE: bool>(t: &Tile, mut sums: Sums<S>) {
+    // SAFETY: the caller's; parts keep reads and writes inside.
     unsafe {
+        let part = S::part(t.columns - (N - 1) * S::LANES);
         if let Some(start) = t.finish.start {
             each!(H, N, {
                 let from = start.from.add(I * start.row + W * S::LANES * start.column);
-                let x = if start.column == 1 { S::load(from) } else { S::splat(*from) };
+                let x = match start.column {
+                    1 if !WHOLE && W + 1 == N => S::load_part(from, part),
+                    1 => S::load(from),
+                    _ => S::splat(*from),
+                };
                 sums[I][W] = S::add(sums[I][W], x);
             });
         }
         if t.finish.add {
             each!(H, N, {
-                sums[I][W] = S::add(sums[I][W], S::load(t.out.add(I * t.out_row + W * S::LANES)));
+                let from = t.out.add(I * t.out_row + W * S::LANES);
+                let x = if !WHOLE && W + 1 == N { S::load_part(from, part) } else { S::load(from) };
+                sums[I][W] = S::add(sums[I][W], x);
             });
         }
         if t.finish.relu {
@@ -230,7 +242,8 @@ unsafe fn finish_whole<S: Simd, const H: usize, const N: usize>(t: &Tile, mut su
             });
         }
         each!(H, N, {
-            S::store(t.out.add(I * t.out_row + W * S::LANES), sums[I][W]);
+            let to = t.out.add(I * t.out_row + W * S::LANES);
+            if !WHOLE && W + 1 == N { S::store_part(to, part, sums[I][W]) } else { S::store(to, sums[I][W]) }
         });
     }
 }

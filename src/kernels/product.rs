@@ -95,7 +95,9 @@ unsafe impl Sync for Product {}
 unsafe impl Send for Product {}
 
 /// Multiplications below which a product is not worth several threads.
-const PARALLEL_ABOVE: usize = 1 << 21;
+const PARALLEL_ABOVE: usize = 1 << 19;
+/// Multiplications of a task of dot products.
+const TASK: usize = 1 << 15;
 /// Depth of one block of sums: a panel of rows of it stays in the first cache. Results depend on it.
 const DEPTH: usize = 384;
 /// Elements of the columns that are packed at a time: they stay in the second cache.
@@ -108,16 +110,20 @@ const PAGES: usize = 32;
 const SHARED: usize = 6;
 /// Tasks of a stage for each thread, at least, and panels of columns that one task packs.
 const GROUPS: usize = 12;
-const PACKED: usize = 4;
+const PACKED: usize = 2;
 /// Columns for each thread from which threads pack their own: what another has packed comes slowly.
 const APART: usize = 512;
 /// Rows up to which columns along the depth are not packed.
 const FEW: usize = 8;
 /// Depths below which a sum keeps to one order, torch's own: coordinates of pixels are such products, and are rounded.
 const SHALLOW: usize = 16;
-/// Elements of the left side up to which tiles read it where it lies, and rows of one task then.
-const DIRECT: usize = 1 << 16;
-const ROWS: usize = 256;
+/// Elements of the left side up to which tiles read it where it lies, the same where rows lie across, and rows of one task
+/// then.
+const DIRECT: usize = 1 << 18;
+const ACROSS: usize = 1 << 16;
+const ROWS: usize = 280;
+/// Panels of rows for each thread up to which all threads get as many.
+const EVEN: usize = 32;
 
 /// `count` lanes in panels of at most `most`, as even as they can be; all but the last are whole units.
 #[derive(Clone, Copy)]
@@ -138,6 +144,11 @@ impl Even {
         let units = count.div_ceil(unit);
         let panels = units.div_ceil(most / unit);
         Self { panels, count, unit, size: units / panels.max(1), larger: units % panels.max(1) }
+    }
+
+    /// So many panels, at most one for each lane.
+    fn in_panels(count: usize, panels: usize) -> Self {
+        Self { panels, count, unit: 1, size: count / panels.max(1), larger: count % panels.max(1) }
     }
 
     pub fn at(self, panel: usize) -> Range<usize> {
@@ -285,7 +296,8 @@ unsafe fn multiply(product: &Product, soon: Option<Soon>, parallel: bool) {
     let run = Run::new(&product, soon, parallel);
     // SAFETY: the caller's.
     unsafe {
-        if product.rows.saturating_mul(product.depth) <= DIRECT && (product.a.single() || product.depth == 0) {
+        let near = if product.a.along == 1 { DIRECT } else { ACROSS };
+        if product.rows.saturating_mul(product.depth) <= near && (product.a.single() || product.depth == 0) {
             run.direct();
         } else {
             run.all();
@@ -316,7 +328,7 @@ unsafe fn by_dots(product: &Product, parallel: bool) {
             }
             (Shared(memory), depth)
         };
-        let wide = (PARALLEL_ABOVE / 64 / depth.max(1)).max(8);
+        let wide = (TASK / depth.max(1)).max(8);
         each(columns.div_ceil(wide), parallel, |task| {
             let (column, out, x): (usize, Out, &Shared) = (task * wide, product.out, &x);
             for row in (0..rows).step_by(4) {
@@ -371,7 +383,15 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(product: &'a Product, soon: Option<Soon>, parallel: bool) -> Self {
         let isa = Isa::current();
-        Self { product, soon, isa, parallel, rows: Even::new(product.rows, isa.height) }
+        let rows = Even::new(product.rows, isa.height);
+        // As many for each thread: the last one of an odd number would keep the others waiting.
+        let threads = if parallel { guard::threads() } else { 1 };
+        let rows = if rows.panels <= EVEN * threads && rows.panels.next_multiple_of(threads) <= product.rows {
+            Even::in_panels(product.rows, rows.panels.next_multiple_of(threads))
+        } else {
+            rows
+        };
+        Self { product, soon, isa, parallel, rows }
     }
 
     /// The columns of a panel.
@@ -383,8 +403,15 @@ impl<'a> Run<'a> {
     /// Every task packs the few columns that it needs, one panel after the other, and nothing is shared.
     unsafe fn direct(&self) {
         let panels = self.product.columns.div_ceil(self.isa.width());
-        let (tall, wide) = ((ROWS / self.isa.height).max(1), panels.div_ceil(16));
-        let (down, across) = (self.rows.panels.div_ceil(tall), panels.div_ceil(wide));
+        let wide = panels.div_ceil(16);
+        let across = panels.div_ceil(wide);
+        let mut down = self.rows.panels.div_ceil((ROWS / self.isa.height).max(1));
+        let threads = if self.parallel { guard::threads() } else { 1 };
+        let ragged = !across.is_multiple_of(threads) || !self.product.columns.is_multiple_of(self.isa.width());
+        if ragged && down == 1 && across < EVEN / 4 * threads {
+            down = threads.min(self.rows.panels);
+        }
+        let tall = self.rows.panels.div_ceil(down.max(1)).max(1);
         let room = self.isa.width() * depths(self.product.depth).largest();
         each(down * across, self.parallel, |task| {
             let (row, column) = (task / across * tall, task % across * wide);

@@ -80,6 +80,28 @@ pub fn fold<T: Real>(values: &[T], start: T, value: impl Fn(T) -> T, join: impl 
     folded
 }
 
+/// As `fold`, with what `value` gives put in the place of each element.
+#[inline(always)]
+pub fn fold_changed<T: Real>(values: &mut [T], start: T, value: impl Fn(T) -> T, join: impl Fn(T, T) -> T) -> T {
+    let mut lanes = [start; LANES];
+    let (chunks, rest) = values.as_chunks_mut::<LANES>();
+    for chunk in chunks {
+        for k in 0..LANES {
+            chunk[k] = value(chunk[k]);
+            lanes[k] = join(lanes[k], chunk[k]);
+        }
+    }
+    let mut folded = start;
+    for lane in lanes {
+        folded = join(folded, lane);
+    }
+    for one in rest {
+        *one = value(*one);
+        folded = join(folded, *one);
+    }
+    folded
+}
+
 /// The greater one; a NaN is not greater than anything, but makes the sum of powers NaN.
 #[inline(always)]
 fn greater<T: Real>(top: T, x: T) -> T {

@@ -18,12 +18,12 @@ use super::scratch::{Room, Shared, with_scratch};
 use super::simd::Simd;
 use super::widest::{self, Work};
 use crate::guard;
-use crate::tensor::kept::{Found, Keeper, Values};
+use crate::tensor::kept::{Found, Keeper, Order, Values};
 
-/// Channels and filters below which turning costs more than it saves: of vectors of 16 lanes fewer are full.
-fn many() -> usize {
-    if widest::lanes() < 16 { 32 } else { 48 }
-}
+/// Channels and filters below which turning costs more than it saves; for gradients by vectors of 16 lanes, of which fewer
+/// are full.
+const MANY: usize = 32;
+const MANY_BACK: usize = 48;
 
 /// Tiles below which the windows are turned for too little.
 const TILES: usize = 128;
@@ -389,12 +389,12 @@ fn is_finite(x: &[f32]) -> bool {
 }
 
 /// Whether the convolution is one for these kernels: `batch` samples, at least `tiles` and at most so many windows.
-fn suits(p: &Problem, batch: usize, tiles: usize, windows: usize) -> bool {
+fn suits(p: &Problem, batch: usize, tiles: usize, windows: usize, many: usize) -> bool {
     let kind = p.groups == 1 && p.kernel == [1, 3, 3] && p.stride == [1; 3] && p.dilation == [1; 3];
     let flat = p.input[0] == 1 && p.padding[0] == 0 && p.padding[1] <= 2 && p.padding[2] <= 2;
     let sized = [1, 2].into_iter().all(|dim| p.output[dim] + 2 == p.input[dim] + 2 * p.padding[dim]);
     let found = batch * p.output[1].div_ceil(2) * p.output[2].div_ceil(2);
-    let large = p.channels.min(p.filters) >= many() && p.channels * p.filters <= windows && found >= tiles;
+    let large = p.channels.min(p.filters) >= many && p.channels * p.filters <= windows && found >= tiles;
     kind && flat && sized && large && widest::has_parts()
 }
 
@@ -500,10 +500,11 @@ pub fn forward(
     out: &mut [f32],
 ) -> bool {
     let batch = out.len() / (p.filters * p.output[1] * p.output[2]).max(1);
-    let always = suits(p, batch, TILES, WINDOWS);
-    let keeper = keeper.filter(|_| p.channels.is_multiple_of(LINE));
+    let always = suits(p, batch, TILES, WINDOWS, MANY);
+    let keeper = keeper.filter(|_| p.channels.is_multiple_of(LINE)).map(|keeper| keeper.of(Order::Winograd));
+    let keeper = keeper.as_ref();
     let near = near() / (16 * size_of::<f32>());
-    let kept = suits(p, batch, KEPT_TILES, KEPT_WINDOWS) || suits(p, batch, TILES, near);
+    let kept = suits(p, batch, KEPT_TILES, KEPT_WINDOWS, MANY) || suits(p, batch, TILES, near, MANY);
     let worth = keeper.is_some() && kept;
     if !(always || worth) || !is_finite(x) {
         return false;
@@ -553,7 +554,8 @@ fn kept_windows(
 /// The gradient of the input, written to `x`, from that of the output.
 pub fn input_gradient(p: &Problem, grad: &[f32], weight: &[f32], x: &mut [f32]) -> bool {
     let batch = x.len() / (p.channels * p.input[1] * p.input[2]).max(1);
-    if !suits(p, batch, TILES, WINDOWS) || !is_finite(grad) || !is_finite(weight) {
+    let many = if widest::lanes() < 16 { MANY } else { MANY_BACK };
+    if !suits(p, batch, TILES, WINDOWS, many) || !is_finite(grad) || !is_finite(weight) {
         return false;
     }
     let weight = Weight { from: weight, row: 9, step: 9 * p.channels, turned: true };

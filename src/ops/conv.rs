@@ -169,7 +169,7 @@ fn in_tiles(
         Kernel::Forward => {
             depthwise::forward(problem, a, b, bias, out)
                 || winograd::forward(problem, a, b, bias, keeper, out)
-                || convolve::forward(problem, a, b, bias, out)
+                || convolve::forward(problem, a, b, bias, keeper, out)
         }
         Kernel::Input => {
             depthwise::input_gradient(problem, a, b, out)

@@ -3,6 +3,7 @@
 use burn_backend::ops::{FloatTensorOps, IntTensorOps};
 use burn_dispatch::Dispatch;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 use super::complex::conj;
 use super::{elementwise, movement, reduce};
@@ -13,11 +14,12 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::gemm;
 use crate::kernels::memory::Elements;
-use crate::kernels::micro::Finish;
-use crate::kernels::product;
+use crate::kernels::micro::{Finish, Start};
+use crate::kernels::product::{self, Matrix, Out, Product};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, broadcast};
+use crate::tensor::storage::{Buffer, Data};
 
 /// The type that products of `dtype` are computed in on the CPU: half types as float32, integers as int64.
 fn wide(dtype: DType) -> DType {
@@ -204,6 +206,54 @@ fn raw_product(op: &str, a: &Tensor, b: &Tensor, start: Option<&Tensor>) -> Resu
     }
 }
 
+/// Multiplications of a product that is not worth more than one look at its factors.
+const SMALL: usize = 1 << 14;
+
+/// `raw_product` of small float32 matrices on the CPU, the second one `turned`; None where they are something else.
+fn small_product(a: &Tensor, b: &Tensor, turned: bool, start: Option<&Tensor>) -> Result<Option<Tensor>> {
+    let (x, y, z) = (a.core(), b.core(), start.map(Tensor::core));
+    let (Data::Cpu(left), Data::Cpu(right)) = (x.storage.data(), y.storage.data()) else { return Ok(None) };
+    if x.dtype != DType::F32 || y.dtype != DType::F32 {
+        return Ok(None);
+    }
+    let (&[rows, depth], &[a_row, a_column]) = (x.geometry.shape.as_slice(), x.geometry.strides.as_slice()) else {
+        return Ok(None);
+    };
+    let (&[first, second], &[b_first, b_second]) = (y.geometry.shape.as_slice(), y.geometry.strides.as_slice()) else {
+        return Ok(None);
+    };
+    let (columns, deep, across, along) =
+        if turned { (first, second, b_first, b_second) } else { (second, first, b_second, b_first) };
+    let work = rows.saturating_mul(columns).saturating_mul(depth);
+    if deep != depth || work == 0 || work > SMALL {
+        return Ok(None);
+    }
+    let start = match &z {
+        None => None,
+        Some(z) => match (z.storage.data(), z.geometry.shape.as_slice()) {
+            (Data::Cpu(buffer), &[size]) if z.dtype == DType::F32 && size == columns => {
+                let from = buffer.pointer().cast::<f32>().wrapping_add(z.geometry.offset).cast_const();
+                Some(Start { from, row: 0, column: z.geometry.strides[0] })
+            }
+            _ => return Ok(None),
+        },
+    };
+    let (out, to) = Tensor::uninit_with_pointer(&[rows, columns], DType::F32)?;
+    let at = |buffer: &Buffer, offset: usize| buffer.pointer().cast::<f32>().wrapping_add(offset).cast_const();
+    let product = Product {
+        rows,
+        columns,
+        depth,
+        a: Matrix::new(at(left, x.geometry.offset), a_row, a_column),
+        b: Matrix::new(at(right, y.geometry.offset), across, along),
+        out: Out { to: to.cast(), row: columns, column: 1 },
+        finish: Finish { start, ..Finish::PLAIN },
+    };
+    // SAFETY: sizes and strides are those of the geometries, which lie inside their storages; `out` is new.
+    unsafe { product::multiply_each(1, |_| product) };
+    Ok(Some(out))
+}
+
 /// What the gradients of a product need: each factor only for the other's. As in torch, a factor whose partner is frozen
 /// may be written to after the product; the partner, kept anyway, stands in its place.
 fn needed<'a>(a: &'a Tensor, b: &'a Tensor) -> (&'a Tensor, &'a Tensor) {
@@ -213,7 +263,10 @@ fn needed<'a>(a: &'a Tensor, b: &'a Tensor) -> (&'a Tensor, &'a Tensor) {
 /// `a @ b` over the last two dimensions, the others broadcast.
 pub fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     check_pair(op, a, b)?;
-    let out = raw_product(op, a, b, None)?;
+    let out = match small_product(a, b, false, None)? {
+        Some(out) => out,
+        None => raw_product(op, a, b, None)?,
+    };
     let name = if out.rank() == 2 { "MmBackward0" } else { "BmmBackward0" };
     if let Some(record) = Record::new(name, &[a, b]) {
         let (first, second) = needed(a, b);
@@ -384,9 +437,11 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
 
 /// `linear` of matrices as one product that starts from the bias.
 fn affine(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    let turned = weight.alias(weight.geometry().transpose(0, 1));
-    let out = raw_product("linear", x, &turned, bias)?;
-    let inputs: Vec<&Tensor> = [x, weight].into_iter().chain(bias).collect();
+    let out = match small_product(x, weight, true, bias)? {
+        Some(out) => out,
+        None => raw_product("linear", x, &weight.alias(weight.geometry().transpose(0, 1)), bias)?,
+    };
+    let inputs: SmallVec<[&Tensor; 3]> = [x, weight].into_iter().chain(bias).collect();
     if let Some(record) = Record::new("AddmmBackward0", &inputs) {
         let biased = bias.is_some();
         let (first, second) = needed(x, weight);

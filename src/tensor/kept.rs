@@ -33,8 +33,16 @@ pub struct Common {
 /// Which elements the values were made of: offset, filters and channels.
 pub type Key = [usize; 3];
 
+/// The order that a kernel has given to the values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Winograd,
+    Panels,
+}
+
 struct Entry {
     key: Key,
+    order: Order,
     writes: u32,
     /// None where the weight has only been seen.
     values: Option<Arc<Values>>,
@@ -81,9 +89,11 @@ impl Common {
 }
 
 /// The place beside the memory of one weight, as it was when a call began.
+#[derive(Clone)]
 pub struct Keeper {
     common: Arc<Common>,
     key: Key,
+    order: Order,
     writes: u32,
 }
 
@@ -100,7 +110,12 @@ impl Keeper {
     pub fn new(common: &Arc<Common>, key: Key) -> Option<Self> {
         let writes = common.writes.load(Ordering::Acquire);
         let open = common.open.load(Ordering::Acquire);
-        (!open).then(|| Self { common: common.clone(), key, writes })
+        (!open).then(|| Self { common: common.clone(), key, order: Order::Winograd, writes })
+    }
+
+    /// The place for values in this order.
+    pub fn of(&self, order: Order) -> Self {
+        Self { order, ..self.clone() }
     }
 
     /// What is kept; a weight without anything is remembered.
@@ -114,14 +129,14 @@ impl Keeper {
     }
 
     fn is_of(&self, entry: &Entry) -> bool {
-        entry.key == self.key && entry.writes == self.writes
+        (entry.key, entry.order) == (self.key, self.order) && entry.writes == self.writes
     }
 
     /// Adds an entry; those of before the last write are dropped.
     fn put(&self, entries: &mut Vec<Entry>, values: Option<Arc<Values>>) {
-        entries.retain(|entry| entry.writes == self.writes && entry.key != self.key);
+        entries.retain(|entry| entry.writes == self.writes && (entry.key, entry.order) != (self.key, self.order));
         if entries.len() < ENTRIES {
-            entries.push(Entry { key: self.key, writes: self.writes, values });
+            entries.push(Entry { key: self.key, order: self.order, writes: self.writes, values });
         }
         self.common.holds.store(entries.iter().any(|entry| entry.values.is_some()), Ordering::Release);
     }
