@@ -278,3 +278,43 @@ def test_special_numbers():
         bad = ~np.isfinite(convolve(x, w).numpy())
         assert bad[0, 2].all()
         assert bad.sum() == bad[0, 2].size
+
+
+def test_panels_of_small_images_are_kept_and_dropped():
+    """Strided windows over small images keep the weight in panels; a write, or another window, sees none of them."""
+    rng = pyburn.Generator().manual_seed(3)
+    x, w = pyburn.randn(8, 64, 14, 14, generator=rng), pyburn.randn(100, 64, 3, 3, generator=rng)
+
+    def check(**options):
+        with pyburn.no_grad():
+            found = [F.conv2d(x, w, padding=1, **options) for _ in range(3)]
+        exact = torch.nn.functional.conv2d(
+            *(torch.tensor(t.tolist(), dtype=torch.float64) for t in (x, w)), **options, padding=1
+        )
+        assert close(found[-1], exact)
+        assert all(pyburn.equal(found[0], other) for other in found[1:])
+
+    check(stride=2)
+    before = live()
+    w.mul_(0.5)
+    assert before - live() >= 64 * 9 * 144 * 4
+    check(stride=2)
+    check(stride=1)  # Winograd's windows of the same weight
+    check(stride=2)
+    w[3] = 1.0
+    check(stride=2)
+
+
+@pytest.mark.parametrize("size", [7, 16, 32, 48])
+@pytest.mark.parametrize("kernel", [3, 4, 5])
+def test_strided_and_transposed_windows(size, kernel):
+    """Rows of one vector, of several, and results that lie two apart."""
+    rng = np.random.default_rng(size * kernel)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((5, 18, size, size), (34, 18, kernel, kernel)))
+    for call in (
+        lambda lib, x, w: lib.nn.functional.conv2d(x, w, stride=2, padding=1),
+        lambda lib, x, w: lib.nn.functional.conv2d(x, w, padding=kernel // 2),
+        lambda lib, x, w: lib.nn.functional.conv_transpose2d(x, w.transpose(0, 1), stride=2, padding=1),
+    ):
+        exact = call(torch, torch.from_numpy(x).double(), torch.from_numpy(w).double())
+        assert close(call(pyburn, pyburn.tensor(x), pyburn.tensor(w)), exact)

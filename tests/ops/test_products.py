@@ -271,3 +271,31 @@ def test_einsum_promotes_where_nothing_is_summed(equation: str) -> None:
     ]
     assert made[1].tolist() == made[0].tolist()
     assert str(made[1].dtype).split(".")[1] == str(made[0].dtype).split(".")[1]
+
+
+@pytest.mark.parametrize("size", [1, 5, 10, 31, 33, 64, 79, 81, 100, 129, 255, 300, 385, 511, 513])
+def test_sizes_where_products_are_shared_out_anew(size: int) -> None:
+    """Values of every layout, and the same bits with one thread, two or three."""
+    rng = np.random.default_rng(size)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((size, size + 3), (size + 3, size + 1)))
+    bias = rng.standard_normal(size + 1).astype(np.float32)
+    exact = a.astype(np.float64) @ b
+    x, y, z = pyburn.tensor(a), pyburn.tensor(b), pyburn.tensor(bias)
+    turned, before = pyburn.tensor(np.ascontiguousarray(b.T)), pyburn.get_num_threads()
+    calls = {
+        "plain": lambda: x @ y,
+        "right turned": lambda: x @ turned.t(),
+        "left turned": lambda: pyburn.tensor(np.ascontiguousarray(a.T)).t() @ y,
+        "linear": lambda: pyburn.nn.functional.linear(x, turned, z) - z,
+        "some columns": lambda: pyburn.cat([x, x])[:size, : size + 3] @ y,
+    }
+    try:
+        for name, call in calls.items():
+            found = []
+            for threads in (1, 2, 3):
+                pyburn.set_num_threads(threads)
+                found.append(call())
+            np.testing.assert_allclose(found[0].tolist(), exact, rtol=1e-4, atol=2e-5 * size**0.5, err_msg=name)
+            assert all(pyburn.equal(found[0], other) for other in found[1:]), name
+    finally:
+        pyburn.set_num_threads(before)

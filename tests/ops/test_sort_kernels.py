@@ -124,7 +124,7 @@ def test_sort_of_long_lines(size, kind):
         x[half:] = 2 * np.arange(size - half) + 2
     x = torch.from_numpy(x)
     for descending in (False, True):
-        both(lambda lib, x: x.sort(descending=descending), x)
-        both(lambda lib, x: x.sort(descending=descending, stable=True), x)
+        both(lambda lib, x, d=descending: x.sort(descending=d), x)
+        both(lambda lib, x, d=descending: x.sort(descending=d, stable=True), x)
     both(lambda lib, x: x.double().sort(), x)
     both(lambda lib, x: lib.stack([x, -x]).sort(1), x)
