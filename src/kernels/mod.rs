@@ -19,6 +19,7 @@ pub mod curves;
 pub mod depthwise;
 pub mod dots;
 pub mod double;
+pub mod edges;
 pub mod element;
 pub mod entropy;
 pub mod extreme;
