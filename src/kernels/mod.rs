@@ -17,6 +17,7 @@ pub mod convolve;
 pub mod copy;
 pub mod curves;
 pub mod depthwise;
+mod digits;
 pub mod dots;
 pub mod double;
 pub mod edges;
