@@ -207,6 +207,11 @@ def pad(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect")
 
 
+def large_linspace(lib: Any) -> Callable[[], object]:
+    """`linspace` of a million points."""
+    return lambda: lib.linspace(0, 1, 1_000_000)
+
+
 def avg_pool2d(lib: Any) -> Callable[[], object]:
     """A 2x2 mean, 16 channels, batch 8, 64x64."""
     x = lib.rand(8, 16, 64, 64)
@@ -308,6 +313,7 @@ CASES: dict[str, Case] = {
         conv2d,
         max_pool2d,
         pad,
+        large_linspace,
         avg_pool2d,
         large_to,
         large_tanh,

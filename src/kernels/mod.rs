@@ -53,6 +53,7 @@ pub mod pixels;
 pub mod pointwise;
 mod processor;
 pub mod product;
+pub mod ranges;
 pub mod real;
 pub mod recurrent;
 pub mod reduce;
