@@ -201,6 +201,17 @@ def max_pool2d(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.max_pool2d(x, 2)
 
 
+def pad(lib: Any) -> Callable[[], object]:
+    """A reflected frame around 56x56, 64 channels, batch 8."""
+    x = lib.rand(8, 64, 56, 56)
+    return lambda: lib.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect")
+
+
+def large_linspace(lib: Any) -> Callable[[], object]:
+    """`linspace` of a million points."""
+    return lambda: lib.linspace(0, 1, 1_000_000)
+
+
 def avg_pool2d(lib: Any) -> Callable[[], object]:
     """A 2x2 mean, 16 channels, batch 8, 64x64."""
     x = lib.rand(8, 16, 64, 64)
@@ -301,6 +312,8 @@ CASES: dict[str, Case] = {
         large_svdvals,
         conv2d,
         max_pool2d,
+        pad,
+        large_linspace,
         avg_pool2d,
         large_to,
         large_tanh,

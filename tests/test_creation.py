@@ -646,3 +646,10 @@ def test_an_object_in_its_last_moment_is_not_revived():
     watch = weakref.ref(base, lambda _: found.append(node.variable))
     del base
     assert watch() is None and found[0].tolist() == [1.0, 1.0] and found[0] is node.variable
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 17, 1000, 65_537, 200_000])
+@pytest.mark.parametrize("ends", [(0, 1), (-3.5, 7.25), (5, -0.0), (1e30, -1e38), (0.0, float("inf")), (2, 2)])
+def test_points_in_equal_distances_are_torchs(steps, ends):
+    ours, theirs = pyburn.linspace(*ends, steps), torch.linspace(*ends, steps)
+    np.testing.assert_array_equal(ours.numpy().view("i4"), theirs.numpy().view("i4"))

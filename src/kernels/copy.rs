@@ -5,8 +5,9 @@ use rustfft::num_complex::{Complex32, Complex64};
 
 use super::cast::{self, truncate, truncate_short};
 use super::complex;
-use super::iterate::{rows, spread_over};
+use super::iterate::{PARALLEL_ABOVE, rows, spread_over};
 use super::memory::Memory;
+use super::processor::streamed_above;
 use super::turned::Matrices;
 #[cfg(target_arch = "x86_64")]
 use super::vector::width;
@@ -135,20 +136,28 @@ impl<T: Copy> Task for Steps<T> {
 /// Bytes that one thread joins at a time.
 const JOINED: usize = 1 << 16;
 
-/// Fills `target` with `runs` runs of all sources in turn, each source giving its next bytes.
+/// Runs of bytes, each so many bytes after the last.
+#[derive(Clone, Copy)]
+pub struct Runs {
+    pub first: Memory,
+    pub bytes: usize,
+    pub step: usize,
+}
+
+/// Fills `target` with `runs` runs of all sources in turn, each source giving its next one.
 ///
 /// # Safety
-/// Every source has `runs` times its number of bytes, and the target, which overlaps none of them, as many as all.
-pub unsafe fn join(target: Memory, sources: &[(Memory, usize)], runs: usize) {
-    let width: usize = sources.iter().map(|&(_, bytes)| bytes).sum();
+/// Every source has so many runs, and the target, which overlaps none of them, as many bytes as all.
+pub unsafe fn join(target: Memory, sources: &[Runs], runs: usize) {
+    let width: usize = sources.iter().map(|source| source.bytes).sum();
     let total = width * runs;
     let some = |mut done: usize, end: usize| {
         while done < end {
             let (run, mut skipped) = (done / width, done % width);
-            for &(source, bytes) in sources {
+            for &Runs { first, bytes, step } in sources {
                 let count = bytes.saturating_sub(skipped).min(end - done);
                 // SAFETY: the caller vouches for the bytes; parts of the target are apart.
-                unsafe { copy_bytes(source.at::<u8>(run * bytes + skipped.min(bytes)), target.at::<u8>(done), count) };
+                unsafe { copy_bytes(first.at::<u8>(run * step + skipped.min(bytes)), target.at::<u8>(done), count) };
                 done += count;
                 skipped = skipped.saturating_sub(bytes);
             }
@@ -181,16 +190,26 @@ fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
         // SAFETY: the geometries lie inside their storages, and the target does not overlap itself.
         return unsafe { matrices.copy::<T>(to.at(0), from.at(0)) };
     }
+    if zipped::<T>(target, source) {
+        return;
+    }
+    let bytes = target.geometry.numel() * size_of::<T>();
+    let (far, farther) = (bytes >= streamed_above(), bytes >= 2 * streamed_above());
     walk(target, source, |[t, s], length, [dt, ds]| {
         // SAFETY: indices come from the two geometries; alignment was checked when the storage was made.
         unsafe {
             if dt == 1 && ds == 1 {
-                copy_bytes(
-                    from.at::<u8>(0).add(s * size_of::<T>()),
-                    to.at::<u8>(0).add(t * size_of::<T>()),
-                    length * size_of::<T>(),
-                );
+                let (from, to) = (from.at::<T>(s).cast::<u8>(), to.at::<T>(t).cast::<u8>());
+                #[cfg(target_arch = "x86_64")]
+                if farther && is_whole(to, length * size_of::<T>()) && width() >= 256 {
+                    return stream_256(from, to, length * size_of::<T>());
+                }
+                copy_bytes(from, to, length * size_of::<T>());
             } else if dt == 1 && ds == 0 {
+                #[cfg(target_arch = "x86_64")]
+                if far && width() >= 256 {
+                    return fill_256(to.at::<T>(t), length, from.at::<T>(s).read_unaligned());
+                }
                 dispatch_narrow(Fill { to: to.at::<T>(t), length, value: from.at::<T>(s).read_unaligned() });
             } else {
                 let row = Steps { from: from.at::<T>(s), to: to.at::<T>(t), length, steps: [ds, dt] };
@@ -202,6 +221,119 @@ fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
             }
         }
     });
+}
+
+/// Whether a row consists of whole lines of memory, or is long: a part of a line must not be written past the caches.
+#[cfg(target_arch = "x86_64")]
+fn is_whole(to: *mut u8, count: usize) -> bool {
+    count >= 1 << 12 || count >= LINE && count.is_multiple_of(LINE) && to.addr().is_multiple_of(LINE)
+}
+
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
+/// Copies whole lines past the caches.
+///
+/// # Safety
+/// As `copy_bytes`, of `LINE` bytes at least, on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn stream_256(from: *const u8, to: *mut u8, count: usize) {
+    use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
+    let head = to.align_offset(LINE).min(count);
+    let end = head + (count - head) / LINE * LINE;
+    // SAFETY: the caller's.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, to, head);
+        for at in (head..end).step_by(LINE) {
+            let (first, second) =
+                (_mm256_loadu_si256(from.add(at).cast()), _mm256_loadu_si256(from.add(at + LINE / 2).cast()));
+            _mm256_stream_si256(to.add(at).cast(), first);
+            _mm256_stream_si256(to.add(at + LINE / 2).cast(), second);
+        }
+        std::ptr::copy_nonoverlapping(from.add(end), to.add(end), count - end);
+    }
+}
+
+/// Fills past the caches: a plain store first reads the line that it overwrites.
+///
+/// # Safety
+/// There are `length` elements, of a size that divides 16 bytes, on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn fill_256<T: Copy>(to: *mut T, length: usize, value: T) {
+    use std::arch::x86_64::{_mm_loadu_si128, _mm256_broadcastsi128_si256, _mm256_stream_si256};
+    const VECTOR: usize = 32;
+    let (lanes, mut pattern) = (VECTOR / size_of::<T>(), [0u8; 16]);
+    let head = to.align_offset(VECTOR).min(length);
+    let end = head + (length - head) / lanes * lanes;
+    // SAFETY: the caller's.
+    unsafe {
+        for at in 0..lanes / 2 {
+            pattern.as_mut_ptr().cast::<T>().add(at).write_unaligned(value);
+        }
+        let vector = _mm256_broadcastsi128_si256(_mm_loadu_si128(pattern.as_ptr().cast()));
+        for at in (0..head).chain(end..length) {
+            to.add(at).write_unaligned(value);
+        }
+        for at in (head..end).step_by(lanes) {
+            _mm256_stream_si256(to.add(at).cast(), vector);
+        }
+    }
+}
+
+/// Lines of which each gives one of every `N` neighbours.
+struct Zip<T, const N: usize> {
+    from: *const T,
+    step: usize,
+    to: *mut T,
+    length: usize,
+}
+
+impl<T: Copy, const N: usize> Task for Zip<T, N> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for at in 0..self.length {
+            for line in 0..N {
+                // SAFETY: as in `zipped`, where it is made.
+                unsafe { *self.to.add(at * N + line) = *self.from.add(line * self.step + at) };
+            }
+        }
+    }
+}
+
+/// Copies where the last dimension has two to four elements, far apart in the source, whose neighbours lie along the one
+/// before it (pixel_shuffle); false, with nothing done, elsewhere.
+fn zipped<T: Copy>(target: &View<'_>, source: &View<'_>) -> bool {
+    let (to, from) = (target.geometry, source.geometry);
+    let Some(outer) = to.rank().checked_sub(2) else { return false };
+    let (length, lines, step) = (to.shape[outer], to.shape[outer + 1], from.strides[outer + 1]);
+    let side_by_side = to.strides[outer..] == [lines, 1] && from.strides[outer] == 1 && step > 1;
+    if !side_by_side || !(2..=4).contains(&lines) || length < FEW / 2 {
+        return false;
+    }
+    let (write, read) = (Shared(target.pointer), Shared(source.pointer));
+    let count: usize = to.shape[..outer].iter().product();
+    let row = |mut number: usize| {
+        let mut at = [to.offset, from.offset];
+        for dim in (0..outer).rev() {
+            at[0] += number % to.shape[dim] * to.strides[dim];
+            at[1] += number % to.shape[dim] * from.strides[dim];
+            number /= to.shape[dim];
+        }
+        let (to, from) = (write.at::<T>(at[0]), read.at::<T>(at[1]).cast_const());
+        match lines {
+            2 => dispatch_narrow(Zip::<T, 2> { from, step, to, length }),
+            3 => dispatch_narrow(Zip::<T, 3> { from, step, to, length }),
+            _ => dispatch_narrow(Zip::<T, 4> { from, step, to, length }),
+        }
+    };
+    if count * length * lines < PARALLEL_ABOVE {
+        (0..count).for_each(row);
+    } else {
+        spread_over(count, (PARALLEL_ABOVE / 8 / (length * lines)).max(1), &row);
+    }
+    true
 }
 
 fn walk(target: &View<'_>, source: &View<'_>, row: impl Fn([usize; 2], usize, [usize; 2]) + Sync) {

@@ -376,6 +376,16 @@ unsafe fn take_cells<T: Copy>(source: Memory, slabs: Slabs<'_>, out: Memory) {
     in_parts(slabs.outer * slabs.numbers.len(), 1, &|rows| {
         each_stretch(slabs, rows, |stretch, numbers, first| {
             let (from, to) = (source.at::<T>(stretch * slabs.size).cast_const(), out.at::<T>(first));
+            #[cfg(target_arch = "x86_64")]
+            if size_of::<T>() == 4 && numbers.len() >= 8 && is_wide::<f32>() {
+                let eight = if gathers() { gather_wide } else { load_wide };
+                if slabs.size <= ROW && stretch + 1 < slabs.outer {
+                    ask_for(from.wrapping_add(slabs.size), slabs.size);
+                }
+                // SAFETY: the caller's, and the processor has AVX-512.
+                unsafe { eight(from.cast(), numbers, slabs.size, to.cast()) };
+                return;
+            }
             for (place, &number) in numbers.iter().enumerate() {
                 // SAFETY: the caller's.
                 unsafe { to.add(place).write_unaligned(from.add(number as usize).read_unaligned()) };
@@ -436,6 +446,7 @@ pub unsafe fn put(target: Memory, places: Places<'_>, values: Memory, dtype: DTy
             match update {
                 Update::Add => run!($type, |old: $type, new: $type| old.meet(new, Update::Add)),
                 Update::Max => run!($type, |old: $type, new: $type| old.meet(new, Update::Max)),
+                Update::Min => run!($type, |old: $type, new: $type| old.meet(new, Update::Min)),
                 _ => each!($type),
             }
         };
@@ -476,9 +487,10 @@ pub unsafe fn put(target: Memory, places: Places<'_>, values: Memory, dtype: DTy
 /// Columns of rows that one task takes, at least.
 const COLUMNS: usize = 32;
 
-/// Some columns of all rows of one stretch.
+/// Some columns of all rows of one stretch, or of those with these places among the numbers.
 struct Sums<'a, T, F> {
     numbers: &'a [i64],
+    places: Option<&'a [usize]>,
     target: *mut T,
     values: *const T,
     block: usize,
@@ -486,25 +498,73 @@ struct Sums<'a, T, F> {
     meet: F,
 }
 
-impl<T: Copy, F: Fn(T, T) -> T> Task for Sums<'_, T, F> {
+impl<T, F> Sums<'_, T, F> {
+    /// The place of a row among the values, and its number.
+    #[inline(always)]
+    fn row(&self, at: usize) -> Option<(usize, usize)> {
+        let place = match self.places {
+            None => at,
+            Some(places) => *places.get(at)?,
+        };
+        self.numbers.get(place).map(|&number| (place, number as usize))
+    }
+}
+
+impl<T: Copy, F: Fn(T, T) -> T + Copy> Task for Sums<'_, T, F> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         if self.block == 1 {
             // SAFETY: as below.
             return unsafe { put_line(self.target, 1, self.numbers, self.values, self.meet) };
         }
-        for (place, &number) in self.numbers.iter().enumerate() {
+        // Short rows are done before the next one has come.
+        let ahead = if self.width * size_of::<T>() <= SHORT { 4 } else { 1 };
+        let pointers = |(place, number): (usize, usize)| {
+            (self.target.wrapping_add(number * self.block), self.values.wrapping_add(place * self.block))
+        };
+        let mut at = 0;
+        while let Some(row) = self.row(at) {
+            let (next, row) = (pointers(self.row(at + ahead).unwrap_or(row)), pointers(row));
             // SAFETY: as `put`: rows of both sides lie inside their memories, and these columns are this task's.
-            unsafe {
-                let (to, from) = (self.target.add(number as usize * self.block), self.values.add(place * self.block));
-                if let Some(&next) = self.numbers.get(place + 1) {
-                    ask_for(self.target.wrapping_add(next as usize * self.block), self.width);
-                    ask_for(from.wrapping_add(self.block), self.width);
-                }
-                for k in 0..self.width {
-                    to.add(k).write_unaligned((self.meet)(to.add(k).read_unaligned(), from.add(k).read_unaligned()));
-                }
+            unsafe { meet_row(row.0, row.1, self.width, [next.0.cast_const(), next.1], self.meet) };
+            at += 1;
+        }
+    }
+}
+
+/// Bytes of a row up to which it is short.
+const SHORT: usize = 1 << 9;
+
+/// Elements that meet at once: a number that is known makes vectors of them however short a row is.
+const GROUP: usize = 16;
+
+/// Lets a row meet another, side by side, and asks for others of their length, which come later.
+///
+/// # Safety
+/// Both have `width` elements, and nobody else uses those of `to` now.
+#[inline(always)]
+pub unsafe fn meet_row<T: Copy>(
+    to: *mut T,
+    from: *const T,
+    width: usize,
+    later: [*const T; 2],
+    meet: impl Fn(T, T) -> T,
+) {
+    let whole = width / GROUP * GROUP;
+    // SAFETY: the caller's.
+    unsafe {
+        for at in (0..whole).step_by(GROUP) {
+            // Group by group; that also keeps the compiler from making vectors across groups.
+            later.iter().for_each(|row| ask_for(row.wrapping_add(at), GROUP));
+            let mut own = to.add(at).cast::<[T; GROUP]>().read_unaligned();
+            let other = from.add(at).cast::<[T; GROUP]>().read_unaligned();
+            for (slot, value) in own.iter_mut().zip(other) {
+                *slot = meet(*slot, value);
             }
+            to.add(at).cast::<[T; GROUP]>().write_unaligned(own);
+        }
+        for at in whole..width {
+            to.add(at).write_unaligned(meet(to.add(at).read_unaligned(), from.add(at).read_unaligned()));
         }
     }
 }
@@ -529,6 +589,19 @@ unsafe fn put_slabs<T: Copy>(target: Memory, slabs: Slabs<'_>, values: Memory, m
     if outer * numbers.len() * block == 0 {
         return;
     }
+    if outer == 1
+        && block * size_of::<T>() >= LONG
+        && numbers.len() * block >= PARALLEL_ABOVE
+        && let Some(shares) = shares(numbers)
+    {
+        // What a thread has written to some rows of the target last is still in its cache.
+        spread_over(shares.len(), 1, &|share| {
+            let (target, values) = (target.at::<T>(0), values.at::<T>(0));
+            let places = shares.get(share).map(Vec::as_slice);
+            dispatch(Sums { numbers, places, target, values, block, width: block, meet });
+        });
+        return;
+    }
     // A quarter of the columns each, unless there are stretches enough.
     let width = if outer > 4 { block } else { block.div_ceil(4).next_multiple_of(COLUMNS).min(block) };
     let parts = block.div_ceil(width);
@@ -537,6 +610,7 @@ unsafe fn put_slabs<T: Copy>(target: Memory, slabs: Slabs<'_>, values: Memory, m
             let (stretch, first) = (task / parts, task % parts * width);
             dispatch(Sums {
                 numbers,
+                places: None,
                 target: target.at::<T>(stretch * size * block + first),
                 values: values.at::<T>(stretch * numbers.len() * block + first),
                 block,
@@ -545,6 +619,17 @@ unsafe fn put_slabs<T: Copy>(target: Memory, slabs: Slabs<'_>, values: Memory, m
             });
         }
     });
+}
+
+/// The places of the numbers of each quarter of the rows, where these are about as many: else who has the most of them
+/// would keep the others waiting.
+fn shares(numbers: &[i64]) -> Option<[Vec<usize>; 4]> {
+    let rows = (numbers.iter().max()? + 1).div_euclid(4).max(1);
+    let mut shares: [Vec<usize>; 4] = std::array::from_fn(|_| Vec::with_capacity(numbers.len() / 3));
+    for (place, &number) in numbers.iter().enumerate() {
+        shares.get_mut((number / rows).clamp(0, 3) as usize)?.push(place);
+    }
+    shares.iter().all(|share| share.len() <= numbers.len() / 3).then_some(shares)
 }
 
 /// Values side by side that meet the elements of one line, `step` apart.

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 
 use super::element::{Element, Truth};
-use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
+use super::scratch::Shared;
+use super::vector::{Task, dispatch};
 
 /// Values that one task looks for at least.
 const TASK: usize = 1024;
@@ -127,8 +129,59 @@ pub unsafe fn among<T: Element>(values: (Memory, usize, usize), wanted: (Memory,
         }
     }
 }
+
+struct Most<'a> {
+    values: &'a [i64],
+    most: &'a mut u64,
+}
+
+impl Task for Most<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        *self.most = self.values.iter().fold(0, |most, &value| most.max(value as u64));
+    }
+}
+
+/// Numbers that one task reads.
+const READ: usize = PARALLEL_ABOVE / 4;
+
+/// The greatest number, of which negative ones are large unsigned ones.
+pub fn greatest(values: &[i64]) -> u64 {
+    let of = |values: &[i64]| {
+        let mut most = 0;
+        dispatch(Most { values, most: &mut most });
+        most
+    };
+    if values.len() < PARALLEL_ABOVE {
+        return of(values);
+    }
+    let parts: Vec<&[i64]> = values.chunks(READ).collect();
+    gathered(parts.len(), 1, 0, |part| parts.get(part).map_or(0, |values| of(values))).into_iter().max().unwrap_or(0)
+}
+
+/// Parts whose numbers are counted apart.
+const SHARES: usize = 8;
+
 /// Counts how often each number occurs; all are below the length of `counts`.
 pub fn count(values: &[i64], counts: &mut [i64]) {
+    let size = counts.len();
+    if values.len() < PARALLEL_ABOVE || values.len() / SHARES < 2 * size {
+        return count_here(values, counts);
+    }
+    let mut all = vec![0; SHARES * size];
+    let (shared, part) = (Shared::of(&mut all), values.len().div_ceil(SHARES));
+    spread_over(SHARES, 1, &|share| {
+        // SAFETY: each share has counts of its own.
+        let own = unsafe { shared.slice(share * size, size) };
+        let values = values.get(share * part..).map_or(&[][..], |rest| rest.get(..part).unwrap_or(rest));
+        count_here(values, own);
+    });
+    for own in all.chunks_exact(size.max(1)) {
+        counts.iter_mut().zip(own).for_each(|(slot, &count)| *slot += count);
+    }
+}
+
+fn count_here(values: &[i64], counts: &mut [i64]) {
     /// Numbers up to which neighbours are counted apart: where both are the same, one would wait for the other.
     const FEW: usize = 1 << 12;
     if counts.len() > FEW {

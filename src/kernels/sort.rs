@@ -6,10 +6,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::digits;
 use super::element::Element;
 use super::introsort;
-use super::iterate::{PARALLEL_ABOVE, spread_over};
-use super::lines::{lines, step};
+use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
+use super::lines::{grouped, lines, step};
 use super::memory::Memory;
 use super::scan::Place;
 use super::vector::{Task, dispatch, dispatch_narrow};
@@ -31,8 +32,7 @@ impl Keys {
             return Self::Narrow(each(size, |index| (key(index) ^ flip) << 32 | index as u64));
         }
         // Integers are seldom far apart: counted from the least, they are narrow too.
-        let (least, most) =
-            (0..size).fold((u64::MAX, 0), |(least, most), index| (key(index).min(least), key(index).max(most)));
+        let (least, most) = span(size, key);
         if most.saturating_sub(least) <= u64::from(u32::MAX) && size <= u32::MAX as usize {
             let flip = if descending { u64::from(u32::MAX) } else { 0 };
             Self::Narrow(each(size, |index| ((key(index) - least) ^ flip) << 32 | index as u64))
@@ -84,7 +84,7 @@ impl Keys {
         }
     }
 
-    /// Puts the first `count` of the order in front, in order.
+    /// Puts the first `count` of the order in front, in order; the keys are as they were read.
     fn arrange(&mut self, count: usize) {
         fn arrange<K: Ord + Send>(keys: &mut [K], count: usize) {
             if count < keys.len() / 2 && count > 0 {
@@ -101,6 +101,7 @@ impl Keys {
             }
         }
         match self {
+            Self::Narrow(keys) if keys.len() >= digits::FROM && count >= keys.len() / 2 => digits::by_upper_half(keys),
             Self::Narrow(keys) => arrange(keys, count),
             Self::Wide(keys) => arrange(keys, count),
         }
@@ -166,6 +167,17 @@ fn each<K: Send>(size: usize, key: impl Fn(usize) -> K + Send + Sync) -> Vec<K> 
     } else {
         (0..size).into_par_iter().with_min_len(SHARE).map(key).collect()
     }
+}
+
+/// The least and the greatest key.
+fn span(size: usize, key: impl Fn(usize) -> u64 + Send + Sync) -> (u64, u64) {
+    let both = |(least, most): (u64, u64), other: (u64, u64)| (least.min(other.0), most.max(other.1));
+    let of = |part: Range<usize>| part.map(|index| (key(index), key(index))).fold((u64::MAX, 0), both);
+    if size < PARALLEL_ABOVE {
+        return of(0..size);
+    }
+    let part = |number: usize| of(number * SHARE..size.min((number + 1) * SHARE));
+    gathered(size.div_ceil(SHARE), 1, (u64::MAX, 0), part).into_iter().fold((u64::MAX, 0), both)
 }
 
 /// Elements of a line that one task reads or writes.
@@ -310,6 +322,10 @@ pub unsafe fn ordered<T: Element>(
     indices: Place<'_>,
 ) {
     let steps = [from, values, indices].map(|place| step(place.geometry, dim));
+    if steps[0] != 1 && matches!(ties, Ties::Top | Ties::TopAnyOrder) && introsort::by_heap(count, size) {
+        // SAFETY: the caller's.
+        return unsafe { few_beside::<T>(dim, size, count, descending, [from, values, indices]) };
+    }
     lines([from.geometry, values.geometry, indices.geometry], dim, |[at, value_at, index_at]| {
         // SAFETY: the caller vouches for the geometries; lines do not share elements of the outputs.
         unsafe {
@@ -325,6 +341,46 @@ pub unsafe fn ordered<T: Element>(
                 write(0..count);
             } else {
                 spread_over(count.div_ceil(SHARE), 1, &|part| write(part * SHARE..count.min((part + 1) * SHARE)));
+            }
+        }
+    });
+}
+
+/// As `ordered` for a few of lines that lie side by side: several are brought together first, since each element of a
+/// line alone would come from a line of memory of its own.
+///
+/// # Safety
+/// As `ordered`.
+unsafe fn few_beside<T: Element>(
+    dim: usize,
+    size: usize,
+    count: usize,
+    descending: bool,
+    [from, values, indices]: [Place<'_>; 3],
+) {
+    let steps = [from, values, indices].map(|place| step(place.geometry, dim));
+    grouped([from.geometry, values.geometry, indices.geometry], dim, |starts| {
+        // SAFETY: as in `ordered`.
+        let item = |line: usize, index: usize| unsafe {
+            from.memory.read::<T>(starts.get(line).map_or(0, |start| start[0]) + index * steps[0])
+        };
+        let mut near: Vec<T> = Vec::with_capacity(starts.len() * size);
+        let slots = Memory::over(near.as_mut_ptr().cast());
+        for index in 0..size {
+            for line in 0..starts.len() {
+                // SAFETY: there is room for every element of every line.
+                unsafe { slots.write(line * size + index, item(line, index)) };
+            }
+        }
+        for (line, &[_, value_at, index_at]) in starts.iter().enumerate() {
+            // SAFETY: as in `ordered`; all lines have been brought together.
+            unsafe {
+                let keys = Keys::few::<T>(slots, line * size, 1, size, count, descending);
+                for place in 0..count {
+                    let position = keys.position(place);
+                    values.memory.write(value_at + place * steps[1], slots.read::<T>(line * size + position));
+                    indices.memory.write(index_at + place * steps[2], position as i64);
+                }
             }
         }
     });

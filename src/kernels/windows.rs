@@ -54,6 +54,8 @@ pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], win
         return;
     }
     let rowwise = from <= i32::MAX as usize && windows[2].regular.is_some() && windows[2].ranges.len() >= 8;
+    let deep = |dim: usize| windows[dim].ranges.first().map_or(0, |&(first, end)| end - first);
+    let by_columns = from <= i32::MAX as usize && deep(0) * deep(1) >= 3 && windows[2].size >= 8;
     let placed = !places.is_empty();
     let (values, places) = (Shared::of(values), Shared::of(places));
     let plane = |index: usize| {
@@ -65,6 +67,8 @@ pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], win
             widest::run(ByRows::<_, true> { input, values, places, windows });
         } else if rowwise {
             widest::run(ByRows::<_, false> { input, values, places, windows });
+        } else if by_columns {
+            widest::run(ByColumns { input, values, places, windows });
         } else {
             one(input, values, places, windows);
         }
@@ -107,6 +111,64 @@ fn one<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], [depth, he
     }
 }
 
+/// One plane, a row of windows at a time: first the greatest of each column, then the greatest of each window's columns.
+struct ByColumns<'a, T> {
+    input: &'a [T],
+    values: &'a mut [T],
+    places: &'a mut [i64],
+    windows: &'a [Windows; 3],
+}
+
+impl<T: Ordered> Work for ByColumns<'_, T> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let [depth, height, width] = self.windows;
+        let (mut best, mut best_row) = (vec![T::LOWEST; width.size], vec![0; width.size]);
+        let (mut values, mut places) = (self.values.iter_mut(), self.places.iter_mut());
+        let rows = depth.ranges.iter().flat_map(|&d| height.ranges.iter().map(move |&h| (d, h)));
+        for ((d0, d1), (h0, h1)) in rows {
+            let first = d0 * height.size + h0;
+            best.copy_from_slice(&self.input[first * width.size..][..width.size]);
+            best_row.fill(first as i32);
+            for d in (d0..d1).step_by(depth.step) {
+                for row in (h0..h1).step_by(height.step).map(|h| d * height.size + h) {
+                    let candidates = &self.input[row * width.size..][..width.size];
+                    for ((best, at), &candidate) in best.iter_mut().zip(&mut best_row).zip(candidates) {
+                        let take = candidate > *best || candidate.is_nan();
+                        *best = if take { candidate } else { *best };
+                        *at = if take { row as i32 } else { *at };
+                    }
+                }
+            }
+            for &(w0, w1) in &width.ranges {
+                let column = greatest((w0..w1).step_by(width.step), &best, &best_row);
+                if let Some(value) = values.next() {
+                    *value = best[column];
+                }
+                if let Some(place) = places.next() {
+                    *place = (best_row[column] as usize * width.size + column) as i64;
+                }
+            }
+        }
+    }
+}
+
+/// The column whose value a walk row by row would have kept: the first of the greatest, or the last that is not a number.
+#[inline(always)]
+fn greatest<T: Ordered>(mut columns: impl Iterator<Item = usize>, values: &[T], rows: &[i32]) -> usize {
+    let mut best = columns.next().unwrap_or(0);
+    for column in columns {
+        let (old, new) = (values[best], values[column]);
+        let take = if old.is_nan() || new.is_nan() {
+            new.is_nan() && (!old.is_nan() || rows[column] >= rows[best])
+        } else {
+            new > old || new == old && rows[column] < rows[best]
+        };
+        best = if take { column } else { best };
+    }
+    best
+}
+
 /// One plane, a whole row of windows at a time, with or without the places.
 struct ByRows<'a, T, const PLACES: bool> {
     input: &'a [T],
@@ -134,8 +196,13 @@ impl<T: Ordered, const PLACES: bool> Work for ByRows<'_, T, PLACES> {
             for d in (d0..d1).step_by(depth.step) {
                 for h in (h0..h1).step_by(height.step) {
                     let row = (d * height.size + h) * size;
-                    if !PLACES && (taps, stride, width.step, padding) == (2, 2, 1, 0) {
-                        larger_pairs(best, &self.input[row..row + size]);
+                    if !PLACES && taps == stride && (width.step, padding) == (1, 0) && (2..=4).contains(&taps) {
+                        let input = &self.input[row..row + size];
+                        match taps {
+                            2 => larger_runs::<T, 2>(best, input),
+                            3 => larger_runs::<T, 3>(best, input),
+                            _ => larger_runs::<T, 4>(best, input),
+                        }
                         continue;
                     }
                     for tap in 0..taps {
@@ -162,14 +229,18 @@ impl<T: Ordered, const PLACES: bool> Work for ByRows<'_, T, PLACES> {
     }
 }
 
-/// Takes over what is larger, or not a number, of every two neighbours.
+/// Takes over what is larger, or not a number, of every `N` neighbours; the last may be fewer.
 #[inline(always)]
-fn larger_pairs<T: Ordered>(best: &mut [T], candidates: &[T]) {
+fn larger_runs<T: Ordered, const N: usize>(best: &mut [T], candidates: &[T]) {
     let larger = |one: T, other: T| if other > one || other.is_nan() { other } else { one };
-    let (pairs, rest) = candidates.as_chunks::<2>();
-    let (front, back) = best.split_at_mut(pairs.len().min(best.len()));
-    front.iter_mut().zip(pairs).for_each(|(best, &[one, other])| *best = larger(*best, larger(one, other)));
-    back.iter_mut().zip(rest).for_each(|(best, &last)| *best = larger(*best, last));
+    let (runs, rest) = candidates.as_chunks::<N>();
+    let (front, back) = best.split_at_mut(runs.len().min(best.len()));
+    for (best, run) in front.iter_mut().zip(runs) {
+        *best = run.iter().fold(*best, |best, &next| larger(best, next));
+    }
+    if let Some(best) = back.first_mut() {
+        *best = rest.iter().fold(*best, |best, &next| larger(best, next));
+    }
 }
 
 /// As `larger`, without places.

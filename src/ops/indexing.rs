@@ -357,6 +357,19 @@ fn embedding_grad(grad: &Tensor, found: &Rows, count: usize, padding: Option<i64
     rows::added_up(&[count, found.block], &Rows::new(numbers, found.block), &part)
 }
 
+/// Zeros of which `touched` far from each other are written next. Untouched fresh memory is zero for free, but where every
+/// few pages are written, their faults take longer than to clear memory that is kept.
+fn many_zeros(shape: &[usize], touched: usize, like: &Tensor) -> Result<Tensor> {
+    const PAGES: usize = 1 << 14;
+    let bytes = shape.iter().fold(DType::I64.size(), |bytes, &size| bytes.saturating_mul(size));
+    if !like.device().is_cpu() || bytes / PAGES > touched {
+        return creation::zeros(shape, DType::I64, like.device());
+    }
+    let (out, _) = Tensor::uninit_with_pointer(shape, DType::I64)?;
+    out.fill_cpu([0; 16])?;
+    Ok(out)
+}
+
 /// Zeros with a one at each index, along a new last dimension of `classes`.
 fn one_hot(index: &Tensor, classes: i64) -> Result<Tensor> {
     if index.dtype() != DType::I64 {
@@ -379,10 +392,15 @@ fn one_hot(index: &Tensor, classes: i64) -> Result<Tensor> {
     let classes = if classes < 0 { needed } else { classes } as usize;
     let mut shape = index.shape();
     shape.push(classes);
-    let zeros = creation::zeros(&shape, DType::I64, index.device())?;
+    let zeros = many_zeros(&shape, numbers.len(), index)?;
     let ones = creation::full(&[numbers.len()], Scalar::Int(1), DType::I64, index.device())?;
     let flat = numbers.iter().enumerate().map(|(row, number)| row as i64 * classes as i64 + number).collect();
-    rows::put_raw(&zeros, &Rows::new(flat, 1), &ones, Update::Assign)
+    let places = Rows::new(flat, 1);
+    // Written where they are: a copy of zeros that were never touched takes far longer than all the ones.
+    if rows::put_here(&zeros, &places, &ones, Update::Assign)? {
+        return Ok(zeros);
+    }
+    rows::put_raw(&zeros, &places, &ones, Update::Assign)
 }
 
 #[pymethods]

@@ -21,19 +21,39 @@ use crate::tensor::{Core, Tensor, prim};
 const FEW_BYTES: usize = 1 << 15;
 const LONG_RUN: usize = 64;
 
-/// Writes row-major tensors of one dtype beside each other; false, with nothing done, where their runs are many and short.
+/// How the elements of `part` from `dim` on lie: side by side, the next of them so many elements further on; else None.
+fn step_of(part: &Tensor, dim: usize) -> Option<usize> {
+    let geometry = part.geometry();
+    let plain = |dims: std::ops::Range<usize>, first: usize| {
+        dims.rev().try_fold(first, |expected, at| match geometry.shape[at] {
+            1 => Some(expected),
+            size => (geometry.strides[at] == expected).then_some(expected * size),
+        })
+    };
+    plain(dim..geometry.rank(), 1)?;
+    let Some(last) = (0..dim).rev().find(|&at| geometry.shape[at] != 1) else { return Some(0) };
+    plain(0..last + 1, geometry.strides[last])?;
+    Some(geometry.strides[last])
+}
+
+/// Writes tensors of one dtype beside each other; false, with nothing done, where their runs are many and short, or their
+/// elements do not lie in such.
 fn join(out: &Tensor, parts: &[&Tensor], dim: usize) -> Result<bool> {
     let runs = out.shape()[..dim].iter().product();
-    let sources = parts
-        .iter()
-        .map(|part| {
-            let bytes = part.shape()[dim..].iter().product::<usize>() * part.dtype().size();
-            Ok((Memory::first(part)?, bytes))
-        })
-        .collect::<Result<SmallVec<[(Memory, usize); 8]>>>()?;
-    let total = out.numel() * out.dtype().size();
-    if total > FEW_BYTES && sources.iter().any(|&(_, bytes)| bytes < LONG_RUN) {
+    let width = out.dtype().size();
+    let mut sources: SmallVec<[copy::Runs; 8]> = SmallVec::with_capacity(parts.len());
+    for part in parts.iter().filter(|part| part.numel() > 0) {
+        let bytes = part.shape()[dim..].iter().product::<usize>() * width;
+        let Some(step) = step_of(part, dim) else { return Ok(false) };
+        sources.push(copy::Runs { first: Memory::first(part)?, bytes, step: step * width });
+    }
+    let total = out.numel() * width;
+    let whole: usize = sources.iter().map(|source| source.bytes).sum();
+    if total > FEW_BYTES && whole < LONG_RUN * sources.len() {
         return Ok(false);
+    }
+    if total == 0 {
+        return Ok(true);
     }
     let target = Memory::first(out)?;
     if total <= FEW_BYTES {
@@ -41,7 +61,7 @@ fn join(out: &Tensor, parts: &[&Tensor], dim: usize) -> Result<bool> {
         unsafe { copy::join(target, &sources, runs) };
         return Ok(true);
     }
-    // SAFETY: each part is row-major and has `runs` runs of so many bytes; together they are as many as the result has.
+    // SAFETY: each part has `runs` runs of so many bytes; together they are as many as the result has.
     crate::guard::spread("cat", total / size_of::<f32>(), || unsafe { copy::join(target, &sources, runs) })?;
     Ok(true)
 }
@@ -103,8 +123,7 @@ pub fn cat(tensors: &[Tensor], dim: isize) -> Result<Tensor> {
     } else if device.is_cpu() {
         let format = common_format(&parts);
         let out = Tensor::uninit_as(&shape, &format.strides(&shape)?, dtype)?;
-        let plain =
-            format == Format::Contiguous && parts.iter().all(|part| part.dtype() == dtype && part.is_contiguous());
+        let plain = format == Format::Contiguous && parts.iter().all(|part| part.dtype() == dtype);
         if !(plain && join(&out, &parts, dim)?) {
             for (part, &(start, length)) in parts.iter().zip(&starts) {
                 out.alias(out.geometry().slice(dim, start, length, 1)).write(part)?;

@@ -36,6 +36,7 @@ pub mod norm;
 pub mod operand;
 pub mod operators;
 pub mod optim;
+pub mod padding;
 pub mod pointwise;
 pub mod pool;
 pub mod random;

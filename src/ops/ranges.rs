@@ -12,6 +12,7 @@ use crate::dtype::{DType, DTypeArg, default_dtype};
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::pointwise::filled;
+use crate::kernels::ranges;
 use crate::tensor::Tensor;
 use crate::tensor::geometry::checked_numel;
 
@@ -154,11 +155,23 @@ fn spaced(start: f64, end: f64, steps: usize, dtype: DType) -> impl Fn(usize) ->
     let gaps = steps.saturating_sub(1).max(1);
     let step = if single { f64::from((end as f32 - start as f32) / gaps as f32) } else { (end - start) / gaps as f64 };
     move |index| {
-        let (anchor, by) =
-            if index < steps / 2 || steps == 1 { (start, index as f64) } else { (end, -((steps - 1 - index) as f64)) };
+        if steps == 1 {
+            return start;
+        }
+        let (anchor, by) = if index < steps / 2 { (start, index as f64) } else { (end, -((steps - 1 - index) as f64)) };
         // torch computes in the result's own precision, and rounds once.
         if single { f64::from((by as f32).mul_add(step as f32, anchor as f32)) } else { step.mul_add(by, anchor) }
     }
+}
+
+/// `spaced` for float32, by a loop of vectors; None where that has no answer.
+fn singles(start: f32, end: f32, steps: usize) -> Result<Option<Tensor>> {
+    if steps < 2 {
+        return Ok(None);
+    }
+    let step = (end - start) / (steps - 1) as f32;
+    let points = guard::spread("linspace", steps, || ranges::spaced(start, end, step, steps))?;
+    points.map(|points| from_vec(points, &[steps], DType::F32)).transpose()
 }
 
 fn steps_of(steps: isize, dtype: DType) -> Result<usize> {
@@ -189,7 +202,14 @@ fn _linspace(
     let dtype = dtype.map_or_else(default_dtype, |dtype| dtype.0);
     check_dtype("linspace", dtype, &[start, end])?;
     let steps = steps_of(steps, dtype)?;
-    let point = spaced(end_of(start, dtype), end_of(end, dtype), steps, dtype);
+    let (first, last) = (end_of(start, dtype), end_of(end, dtype));
+    let point = spaced(first, last, steps, dtype);
+    if base.is_none()
+        && dtype == DType::F32
+        && let Some(out) = singles(first as f32, last as f32, steps)?
+    {
+        return finish(to_device(&out, device_or_default(device)?)?, requires_grad);
+    }
     let out = match (base, dtype.is_int()) {
         (None, true) => integers(steps, dtype, move |index| point(index) as i64)?,
         (None, false) => floats(steps, dtype, point)?,

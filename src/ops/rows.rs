@@ -20,6 +20,7 @@ use crate::guard;
 use crate::kernels::index::{self, Along, Places, Slabs, Update};
 use crate::kernels::iterate::PARALLEL_ABOVE;
 use crate::kernels::memory::{Memory, Numbers};
+use crate::tensor::geometry::{Dims, Geometry};
 use crate::tensor::{Tensor, device_view, prim};
 
 /// Which rows of a tensor, seen as a matrix with `block` columns, an index names.
@@ -65,6 +66,9 @@ impl Rows {
 
     /// One element of `x` for each of `index`, all coordinates but that along `dim` equal.
     pub fn along(x: &Tensor, dim: usize, index: &Tensor) -> Result<Self> {
+        if let Some(vector) = repeated(x, dim, index) {
+            return Self::slabs(x, dim, &vector, Fault::Element { dim });
+        }
         let along = Along::new(&x.shape(), dim, &index.shape());
         let layout = Layout::Along(Arc::new(along));
         Ok(Self { index: Index::of(index, x)?, layout, block: 1, fault: Fault::Element { dim } })
@@ -74,6 +78,32 @@ impl Rows {
     pub fn slabs(x: &Tensor, dim: usize, index: &Tensor, fault: Fault) -> Result<Self> {
         let (layout, block) = Layout::slabs(&x.shape(), dim);
         Ok(Self { index: Index::of(index, x)?, layout, block, fault })
+    }
+
+    /// Rows, known to be in range, in each of `outer` stretches of `size` rows.
+    pub fn within(numbers: Vec<i64>, outer: usize, size: usize, block: usize) -> Self {
+        let layout = Layout::Slabs { outer, size };
+        Self { index: Arc::new(Index::Own(numbers)), layout, block, fault: Fault::Embedding }
+    }
+
+    /// Of sub-tensors along a dimension: that dimension, and the numbers as those of single elements of a vector.
+    pub fn as_vector(&self) -> Option<(usize, Self)> {
+        match (&self.layout, self.fault) {
+            (&Layout::Slabs { size, .. }, Fault::Element { dim } | Fault::Slab { dim, .. }) => {
+                Some((dim, Self { layout: Layout::Slabs { outer: 1, size }, block: 1, ..self.clone() }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same places, of sub-tensors each named once, for what gives all of them one value.
+    pub fn once(&self) -> Result<Self> {
+        let Some((_, vector)) = self.as_vector() else { return Ok(self.clone()) };
+        self.check()?;
+        let mut seen = vec![false; vector.size()];
+        let new = |number: &&i64| seen.get_mut(**number as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let numbers = self.index.get().iter().filter(new).copied().collect();
+        Ok(Self { index: Arc::new(Index::Own(numbers)), ..self.clone() })
     }
 
     /// The elements of `x` in row-major order that `index` names; None where one of its numbers is negative or too large.
@@ -171,6 +201,18 @@ impl Layout {
         let size = shape.get(dim).copied().unwrap_or(1);
         (Self::Slabs { outer, size }, shape.iter().skip(dim + 1).product())
     }
+}
+
+/// The numbers along `dim` of an index that is the same for all other coordinates, and covers them: it names whole rows.
+fn repeated(x: &Tensor, dim: usize, index: &Tensor) -> Option<Tensor> {
+    let (own, of) = (index.geometry(), x.shape());
+    let covers = |axis: usize| own.shape[axis] == of[axis] && (own.strides[axis] == 0 || own.shape[axis] == 1);
+    let plain = x.device().is_cpu() && index.device().is_cpu() && own.rank() == of.len() && own.numel() > 0;
+    if !plain || own.rank() < 2 || !(0..own.rank()).all(|axis| axis == dim || covers(axis)) {
+        return None;
+    }
+    let (shape, strides) = (Dims::from_slice(&[own.shape[dim]]), Dims::from_slice(&[own.strides[dim]]));
+    Some(index.alias(Geometry { shape, strides, offset: own.offset }))
 }
 
 /// The places that an index names in `x`; those of a meta tensor are any, where `x` has no values either.

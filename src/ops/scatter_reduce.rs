@@ -12,7 +12,7 @@ use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::kernels::index::Update;
 use crate::tensor::class::PyTensor;
-use crate::tensor::geometry::wrap_dim;
+use crate::tensor::geometry::{Dims, wrap_dim};
 use crate::tensor::{Tensor, device_view};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,8 +80,10 @@ fn number(value: Scalar, like: &Tensor) -> Result<Tensor> {
     creation::full(&like.shape(), value, like.dtype(), like.device())
 }
 
-fn assign(x: &Tensor, rows: &Rows, value: Scalar, like: &Tensor) -> Result<Tensor> {
-    rows::put_raw(x, rows, &creation::full(&like.shape(), value, x.dtype(), x.device())?, Update::Assign)
+fn assign(x: &Tensor, rows: &Rows, value: Scalar) -> Result<Tensor> {
+    let once = rows.once()?;
+    let values = creation::full(&[once.count() * once.block], value, x.dtype(), x.device())?;
+    rows::put_raw(x, &once, &values, Update::Assign)
 }
 
 /// 1 where the two are equal, else 0, as numbers of their dtype.
@@ -100,25 +102,36 @@ fn equal(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// How many values met at each place.
-fn counts(x: &Tensor, rows: &Rows, source: &Tensor, include_self: bool) -> Result<Tensor> {
+fn counts(x: &Tensor, rows: &Rows, include_self: bool) -> Result<Tensor> {
     let mut count = number(Scalar::Int(1), x)?;
     if !include_self {
-        count = assign(&count, rows, Scalar::Int(0), source)?;
+        count = assign(&count, rows, Scalar::Int(0))?;
     }
-    rows::put_raw(&count, rows, &number(Scalar::Int(1), source)?, Update::Add)
+    let ones = creation::full(&[rows.count() * rows.block], Scalar::Int(1), x.dtype(), x.device())?;
+    rows::put_raw(&count, rows, &ones, Update::Add)
+}
+
+/// `x` divided by how many values met at each place: those of one row are as many, and are counted once.
+fn shared_out(sums: &Tensor, x: &Tensor, rows: &Rows, include_self: bool) -> Result<Tensor> {
+    let Some((dim, vector)) = rows.as_vector() else {
+        return elementwise::div(sums, &counts(x, rows, include_self)?);
+    };
+    let line = creation::zeros(&[x.size(dim)], x.dtype(), x.device())?;
+    let sizes: Dims = x.shape().iter().enumerate().map(|(at, &size)| if at == dim { size } else { 1 }).collect();
+    elementwise::div(sums, &counts(&line, &vector, include_self)?.reshaped(&sizes)?)
 }
 
 fn value(x: &Tensor, rows: &Rows, source: &Tensor, fold: Fold, include_self: bool) -> Result<Tensor> {
-    let base = if include_self { x.detached() } else { assign(x, rows, fold.neutral(x), source)? };
+    let base = if include_self { x.detached() } else { assign(x, rows, fold.neutral(x))? };
     let out = rows::put_raw(&base, rows, &source.detached(), fold.update())?;
     if fold != Fold::Mean {
         return Ok(out);
     }
     if x.dtype().is_differentiable() {
-        return elementwise::div(&out, &counts(x, rows, source, include_self)?);
+        return shared_out(&out, x, rows, include_self);
     }
     // Integers round down, as torch's mean over an index does.
-    let count = counts(&x.converted(DType::I64)?, rows, &source.converted(DType::I64)?, include_self)?;
+    let count = counts(&x.converted(DType::I64)?, rows, include_self)?;
     let numbers: Vec<i64> = rows::places(&out, x)?
         .into_iter()
         .zip(rows::places(&count, x)?)
@@ -159,7 +172,7 @@ fn rule(c: &Context<'_>, rows: &Rows, fold: Fold, include_self: bool) -> Result<
     let (mut own, theirs) = match fold {
         Fold::Sum => (grad.clone(), at(&grad)?),
         Fold::Mean => {
-            let share = elementwise::div(&grad, &counts(x, rows, source, include_self)?)?;
+            let share = shared_out(&grad, x, rows, include_self)?;
             (share.clone(), at(&share)?)
         }
         Fold::Amax | Fold::Amin => {

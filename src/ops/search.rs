@@ -176,8 +176,7 @@ impl PyTensor {
         x.need_values()?;
         let numbers_of = Numbers::of(&packed(x, DType::I64)?)?;
         let values = numbers_of.get();
-        // A negative number is a large unsigned one.
-        let most = values.iter().fold(0, |most: u64, &value| most.max(value as u64));
+        let most = guard::spread("bincount", values.len(), || search::greatest(values))?;
         if most > i64::MAX as u64 {
             return refuse("expected non-negative integers");
         }
@@ -186,7 +185,7 @@ impl PyTensor {
         let out = match &weights {
             None => {
                 let mut counts = vec![0i64; length];
-                guard::alone("bincount", values.len(), || search::count(values, &mut counts))?;
+                guard::spread("bincount", values.len(), || search::count(values, &mut counts))?;
                 integers(&counts)?
             }
             Some(weights) => {

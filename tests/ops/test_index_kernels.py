@@ -90,6 +90,95 @@ def test_strided_operands():
     same(written, x, index % 80, source)
 
 
+def spread(index, dim, shape):
+    """A vector of positions along `dim`, the same for all other coordinates of a tensor of `shape`."""
+    ones = [len(index) if at == dim else 1 for at in range(len(shape))]
+    return index.reshape(ones).expand([-1 if at == dim else size for at, size in enumerate(shape)])
+
+
+REPEATED = [((300, 64), 0, 2000), ((300, 64), 1, 700), ((40, 5, 33), 1, 300), ((7, 5, 3), 0, 9), ((500, 300), 0, 900)]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.float16])
+@pytest.mark.parametrize(("shape", "dim", "count"), REPEATED)
+def test_an_index_that_names_whole_rows(shape, dim, count, dtype):
+    x, index = drawn(shape, dtype), places((count,), shape[dim])
+    sizes = [count if at == dim else size for at, size in enumerate(shape)]
+    source = drawn(sizes, dtype, 2)
+    same(lambda x, index: x.gather(dim, spread(index, dim, shape)), x, index)
+    same(lambda x, index: x.gather(dim, spread(index, dim, shape)[::1]), x, index)
+    same(lambda x, index, source: x.scatter(dim, spread(index, dim, shape), source), x, index, source)
+    same(lambda x, index, source: x.scatter(dim, spread(index, dim, shape), 3), x, index, source)
+    same(lambda x, index, source: x.clone().scatter_(dim, spread(index, dim, shape), source), x, index, source)
+    if dtype != np.float16:
+        same(lambda x, index, source: x.scatter_add(dim, spread(index, dim, shape), source), x, index, source)
+        same(lambda x, index, source: x.clone().scatter_add_(dim, spread(index, dim, shape), source), x, index, source)
+    # Part of the rows only, and positions that are not side by side.
+    same(
+        lambda x, index, s: x.scatter(dim, spread(index, dim, shape).narrow(1 - min(dim, 1), 0, 2), s), x, index, source
+    )
+    same(lambda x, index: x.gather(dim, spread(index[::2], dim, shape)), x, index)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize(("shape", "dim", "count"), REPEATED)
+def test_rows_folded_into_rows(reduce, include_self, shape, dim, count):
+    x, index, grad = drawn(shape, np.float32), places((count,), shape[dim]), drawn(shape, np.float32, 3)
+    source = drawn([count if at == dim else size for at, size in enumerate(shape)], np.float32, 2) / 40
+    found = []
+    for lib in (torch, pyburn):
+        a, i, b, g = (t.clone() if lib is torch else from_torch(t) for t in (x, index, source, grad))
+        a.requires_grad_(), b.requires_grad_()
+        out = a.scatter_reduce(dim, spread(i, dim, shape), b, reduce, include_self=include_self)
+        out.backward(g)
+        found.append([t if lib is torch else to_torch(t) for t in (out.detach(), a.grad, b.grad)])
+    torch.testing.assert_close(found[1][0], found[0][0], rtol=1e-6, atol=1e-6, equal_nan=True)
+    torch.testing.assert_close(found[1][1:], found[0][1:], rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
+@pytest.mark.parametrize("reduce", ["mean", "amax", "amin", "sum"])
+@pytest.mark.parametrize("own", [True, False])
+def test_integers_folded_into_rows(reduce, own):
+    x, index, source = drawn((30, 20), np.int64), places((400,), 30), drawn((400, 20), np.int64, 2)
+
+    def fold(x, i, s):
+        return x.scatter_reduce(0, spread(i, 0, (30, 20)), s, reduce, include_self=own)
+
+    same(fold, x, index, source)
+
+
+@pytest.mark.parametrize("kind", ["even", "one", "few"])
+def test_long_rows_added_in_order(kind):
+    index = {"even": places((500,), 300), "one": places((500,), 1), "few": places((500,), 2) * 299}[kind]
+    x, source = drawn((300, 401), np.float32), drawn((500, 401), np.float32, 2)
+    same(lambda x, i, s: x.index_add(0, i, s), x, index, source)
+    same(lambda x, i, s: x.clone().index_add_(0, i, s), x, index, source)
+    same(lambda x, i, s: x.scatter_reduce(0, spread(i, 0, x.shape), s, "amin"), x, index, source)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_columns_by_number(dtype):
+    x, index = drawn((300, 500), dtype), places((401,), 500) - 250
+    same(lambda x, i: x[:, i], x, index)
+    same(lambda x, i: x.reshape(30, 10, 500)[:, :, i], x, index)
+    same(lambda x, i: x.reshape(30, 10, 50, 10)[:, :, i % 50], x, index)
+
+    def written(x, i, s):
+        y = x.clone()
+        y[:, i] = s
+        return y
+
+    same(written, x, index, drawn((300, 401), dtype, 2))
+
+
+def test_one_hot_of_many_classes():
+    for count, classes in ((3000, 700), (2, 300_000), (0, 5), (10, 1)):
+        index = places((count,), classes)
+        found = pyburn.nn.functional.one_hot(from_torch(index), classes)
+        assert torch.equal(to_torch(found), torch.nn.functional.one_hot(index, classes))
+
+
 @pytest.mark.parametrize("width", [1, 3, 8, 64, 100, 300])
 def test_embedding(width):
     weight, index, grad = drawn((500, width), np.float32), places((40, 50), 500), drawn((40, 50, width), np.float32, 2)
@@ -108,6 +197,8 @@ def test_embedding(width):
         lambda lib, x, i: x.gather(1, i),
         lambda lib, x, i: x.clone().scatter_add_(1, i, x.new_ones(1, 1)),
         lambda lib, x, i: x.clone().scatter_(1, i, 2.0),
+        lambda lib, x, i: x.clone().scatter_(1, i.expand(3, 1), 2.0),
+        lambda lib, x, i: x.gather(1, i.expand(3, 1)),
         lambda lib, x, i: x.clone().index_copy_(1, i[0], x.new_ones(3, 1)),
         lambda lib, x, i: x.t().index_select(0, i[0]),
         lambda lib, x, i: x[:, 0].clone().index_add_(0, i[0], x.new_ones(1)),

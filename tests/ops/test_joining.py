@@ -252,3 +252,73 @@ def test_a_tensor_of_the_common_shape_is_given_back_itself(lib):
     whole, spread = lib.broadcast_tensors(leaf, row)
     assert whole is leaf and spread.shape == leaf.shape and spread.stride() == (0, 1)
     assert "grad_fn" not in repr(lib.distributions.Bernoulli(probs=lib.tensor([0.5], requires_grad=True)))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "pads"),
+    [
+        ((3, 4, 37), (5, 0)),
+        ((3, 4, 9, 41), (1, 2, 3, 0)),
+        ((9, 9, 41), (0, 2, 8, 8)),
+        ((2, 3, 5, 6, 19), (3, 1, 2, 5, 4, 1)),
+        ((8, 16, 40, 40), (1, 1, 1, 1)),
+        ((2, 3, 1, 8), (1, 1, 0, 0)),
+    ],
+)
+def test_padding_by_one_kernel(mode, dtype, shape, pads):
+    x = values(*shape, dtype=dtype)
+    check_op(lambda lib, x: pad_of(lib)(x, pads, mode=mode), x, gradgrad=x.size < 2000)
+    check_op(lambda lib, x: pad_of(lib)(x.transpose(0, 1), pads, mode=mode), x)
+
+
+def test_padding_of_numbers_without_value_or_end():
+    x = values(2, 3, 8, 20)
+    x[0, 0, ::3], x[1, 1, 2] = np.nan, -np.inf
+    x[:, 2] = -0.0
+    check_op(lambda lib, x: pad_of(lib)(x, (2, 3, 1, 1), mode="reflect"), x)
+    sign = pad_of(pyburn)(pyburn.from_numpy(x), (2, 3, 1, 1), mode="reflect").signbit()
+    assert sign.tolist() == pad_of(torch)(torch.from_numpy(x), (2, 3, 1, 1), mode="reflect").signbit().tolist()
+
+
+def test_padding_of_channels_last():
+    x = values(2, 16, 30, 40)
+    for mode in ("reflect", "replicate"):
+        both = [
+            pad_of(lib)(x.to(memory_format=lib.channels_last), (1, 2, 3, 4), mode=mode)
+            for lib, x in ((torch, torch.from_numpy(x)), (pyburn, pyburn.from_numpy(x)))
+        ]
+        assert both[0].stride() == both[1].stride()
+        np.testing.assert_array_equal(both[1].numpy(), both[0].numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex128"])
+def test_slices_beside_each_other(dtype):
+    x = (values(300, 8, 40) * 50).astype(dtype)
+    check_op(lambda lib, x: lib.cat([x[:, :, 3:], x[:, :, :30], x[:, :, 39:]], 2), x)
+    check_op(lambda lib, x: lib.cat([x[:, 3:], x[:, 1:2], x[:, 5:5]], 1), x)
+    check_op(lambda lib, x: lib.cat([x[::2, 3:], x[1::2, 1:4]], 1), x)
+    check_op(lambda lib, x: lib.cat([x[:1].expand(300, 8, 40), x], 1), x, grad=False)
+    check_op(lambda lib, x: lib.cat([x[:, :, :1].expand(300, 8, 40), x], 1), x, grad=False)
+    check_op(lambda lib, x: lib.cat([x.transpose(0, 1), x.transpose(0, 1)[:, :5]], 1), x)
+    check_op(lambda lib, x: lib.roll(x, (3, -7), (2, 0)), x)
+    check_op(lambda lib, x: x.roll(1, 1), x)
+
+
+@pytest.mark.parametrize(
+    "times", [(2, 2, 2), (3, 1, 2), (1, 4, 1), (2, 1, 1, 3), (2, 3, 1, 2, 1), (0, 2, 1), (2, 2, 2, 2)]
+)
+def test_repeats_in_one_copy(times):
+    check_op(lambda lib, x: x.repeat(*times), values(30, 5, 70))
+    check_op(lambda lib, x: x.transpose(0, 2).repeat(*times), values(3, 5, 7))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "int64", "complex128"])
+def test_a_number_everywhere_past_the_caches(dtype):
+    x = pyburn.empty(2_000_003, dtype=getattr(pyburn, dtype))
+    x.fill_(7)
+    assert (x.numpy() == 7).all()
+    x[1:-2].fill_(3)
+    assert x.numpy()[[0, 1, 2, -4, -3, -2, -1]].tolist() == [7, 3, 3, 3, 3, 7, 7]
+    assert (x.numpy()[1:-2] == 3).all()

@@ -93,3 +93,39 @@ def test_dtypes() -> None:
 def test_mistakes_are_named(call: Any, message: str) -> None:
     with pytest.raises(RuntimeError, match=message):
         call(pyburn.zeros(1, 1, 4, 4))
+
+
+@pytest.mark.parametrize("kernel", [2, 3, 4, 5])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_maxima_of_neighbours(kernel: int, ceil_mode: bool, dtype: str) -> None:
+    x = np.random.default_rng(0).standard_normal((3, 5, 203)).astype(dtype)
+    x[0, 0, ::50], x[1, 1, 5:9], x[2, 2, :] = np.nan, np.inf, -np.inf
+    check_op(lambda lib, x: of(lib).max_pool1d(x, kernel, ceil_mode=ceil_mode), x, grad=False)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 56, 56), (2, 3, 17, 9), (1, 2, 40, 8)])
+@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("kind", ["normal", "ties", "nan", "zeros", "lowest"])
+def test_adaptive_maxima_and_their_places(shape: tuple[int, ...], size: int, kind: str) -> None:
+    x = np.random.default_rng(1).standard_normal(shape).astype("float32")
+    if kind == "ties":
+        x = np.round(x)
+    if kind == "nan":
+        x.reshape(-1)[::13] = np.nan
+    if kind == "zeros":
+        x = np.where(x > 0, np.float32(0.0), np.float32(-0.0))
+    if kind == "lowest":
+        x[:] = -np.inf
+    expected = torch.nn.functional.adaptive_max_pool2d(torch.from_numpy(x), size, return_indices=True)
+    values, places = pool.adaptive_max_pool2d(pyburn.from_numpy(x), size, return_indices=True)
+    assert places.tolist() == expected[1].tolist()
+    np.testing.assert_array_equal(values.numpy().view("i4"), expected[0].numpy().view("i4"))
+
+
+def test_adaptive_maxima_of_volumes() -> None:
+    x = np.round(np.random.default_rng(2).standard_normal((2, 3, 9, 10, 11)).astype("float32"))
+    expected = torch.nn.functional.adaptive_max_pool3d(torch.from_numpy(x), (2, 3, 4), return_indices=True)
+    values, places = pool.adaptive_max_pool3d(pyburn.from_numpy(x), (2, 3, 4), return_indices=True)
+    assert places.tolist() == expected[1].tolist()
+    assert values.tolist() == expected[0].tolist()

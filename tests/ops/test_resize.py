@@ -129,3 +129,11 @@ def test_a_factor_that_changes_no_size(mode, shape, factor):
     expected = torch.nn.functional.interpolate(image, **settings)
     found = pyburn.nn.functional.interpolate(pyburn.from_numpy(image.numpy()), **settings)
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("factor", [2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "float64", "complex128"])
+def test_lines_of_pixels_between_each_other(factor, dtype):
+    x = (normal(2, 2 * factor**2, 40, 67) * 20).astype(dtype)
+    check_op(lambda lib, x: (torch.nn.functional if lib is torch else ours).pixel_shuffle(x, factor), x)
+    check_op(lambda lib, x: (torch.nn.functional if lib is torch else ours).pixel_shuffle(x[..., 3:], factor), x)

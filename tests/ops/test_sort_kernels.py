@@ -128,3 +128,36 @@ def test_sort_of_long_lines(size, kind):
         both(lambda lib, x, d=descending: x.sort(descending=d, stable=True), x)
     both(lambda lib, x: x.double().sort(), x)
     both(lambda lib, x: lib.stack([x, -x]).sort(1), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.float64, torch.bool])
+@pytest.mark.parametrize("shape", [(1001, 67), (700, 3), (3, 500, 40)])
+def test_topk_of_columns(dtype, shape):
+    x = torch.from_numpy(np.random.default_rng(0).integers(-90, 90, shape)).to(dtype)
+    if dtype.is_floating_point:
+        x.view(-1)[::501] = float("nan")
+    dim = len(shape) - 2
+    if dtype != torch.bool:
+        both(lambda lib, x: x.topk(5, dim), x)
+        both(lambda lib, x: x.topk(3, dim, largest=False), x)
+    both(lambda lib, x: x.sort(dim=dim, stable=True), x)
+
+
+@pytest.mark.parametrize("size", [16_383, 16_384, 50_001, 200_001])
+@pytest.mark.parametrize("span", [1, 2, 1000, 1 << 20, 1 << 31, 1 << 40])
+@pytest.mark.parametrize("descending", [False, True])
+def test_long_integers_in_stable_order(size, span, descending):
+    x = torch.from_numpy(np.random.default_rng(size).integers(-span // 2, span, size))
+    both(lambda lib, x: x.sort(stable=True, descending=descending), x)
+    if span < 1 << 31:
+        both(lambda lib, x: x.int().sort(stable=True, descending=descending), x)
+        both(lambda lib, x: x.float().sort(stable=True, descending=descending), x)
+
+
+def test_counts_of_many():
+    for size, span in ((200_001, 1000), (70_000, 5), (70_000, 9000), (200_001, 1_000_000), (100, 7)):
+        x = torch.from_numpy(np.random.default_rng(size).integers(0, span, size))
+        both(lambda lib, x: lib.bincount(x), x)
+    x[50] = -1
+    with pytest.raises(RuntimeError, match="non-negative"):
+        pyburn.bincount(from_torch(x))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from pyburn._core import Tensor, _cat, _stand_for, int32, int64
@@ -561,6 +562,9 @@ def repeat(self: Tensor, *args: Any, repeats: Dims | None = None) -> Tensor:
     if all(count == 1 for count in times):
         return self.reshape([1] * (len(times) - self.dim()) + list(self.shape)).clone()
     shape, out = [1] * (len(times) - self.dim()) + list(self.shape), self
+    repeated = [dim for dim, count in enumerate(times) if count != 1]
+    if len(repeated) <= 3:
+        return _stand_for(_repeated(self, shape, times, repeated), "RepeatBackward0", (self,))
     for dim, count in enumerate(times):
         if count != 1:
             # Three dimensions suffice, so that tensors of the greatest rank can be repeated too.
@@ -568,6 +572,18 @@ def repeat(self: Tensor, *args: Any, repeats: Dims | None = None) -> Tensor:
             out = out.reshape(outer, 1, inner).expand(outer, count, inner)
             shape[dim] *= count
     return _stand_for(out.reshape(shape).contiguous(), "RepeatBackward0", (self,))
+
+
+def _repeated(self: Tensor, shape: list[int], times: list[int], repeated: list[int]) -> Tensor:
+    """`repeat` along a few dimensions, in one copy: a new dimension before each of them, all others put together."""
+    ends = [*repeated, len(shape)]
+    parts = [math.prod(shape[: ends[0]])]
+    wide = parts[:]
+    for dim, end in pairwise(ends):
+        parts += [1, math.prod(shape[dim:end])]
+        wide += [times[dim], parts[-1]]
+    spread = self.reshape(parts).expand(wide).contiguous()
+    return spread.reshape([size * count for size, count in zip(shape, times, strict=True)])
 
 
 def tile(input: Tensor, *args: Any, dims: Dims | None = None) -> Tensor:

@@ -55,9 +55,12 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
             f"shape {list(input.shape)}"
         )
     out = input
-    for dim, (before, after) in enumerate(pairs):
-        if (before, after) != (0, 0):
-            out = _extended(out, dim, mode, before, after)
+    if _native(input, pairs, count):
+        out = input._pad_edges(pairs[rank - count :], mode)
+    else:
+        for dim, (before, after) in enumerate(pairs):
+            if (before, after) != (0, 0):
+                out = _extended(out, dim, mode, before, after)
     if mode == "circular":
         return out.clone() if out is input else out.contiguous()
     out = out.clone() if out is input else laid_as(out, input)
@@ -77,6 +80,17 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Ten
         tensor([0, 1, 2])
     """
     return _pad(input, pad, "constant", value)
+
+
+def _native(input: Tensor, pairs: Sequence[tuple[int, int]], count: int) -> bool:
+    """Whether one kernel pads all dimensions: each by less than its size, some of them by something."""
+    sizes = list(zip(input.shape, pairs, strict=True))[-count:]
+    return (
+        input.dtype in (_core.float32, _core.float64)
+        and input.device.type == "cpu"
+        and any(pair != (0, 0) for _, pair in sizes)
+        and all(0 <= before < size and 0 <= after < size for size, (before, after) in sizes)
+    )
 
 
 def _extended(input: Tensor, dim: int, mode: str, before: int, after: int) -> Tensor:

@@ -86,19 +86,13 @@ pub fn plan(x: &Tensor, indices: &Indices) -> Result<Plan> {
     let before = sizes(order.get(..lead).unwrap_or_default());
     let after = sizes(order.get(lead + dims.len()..).unwrap_or_default());
     let inner = combined(x, &given, &common)?;
-    let span: i64 = sizes(&dims).iter().product::<usize>() as i64;
-    let outer: usize = before.iter().product();
-    let numbers: Vec<i64> = if outer == 1 {
-        inner
-    } else {
-        (0..outer as i64).flat_map(|row| inner.iter().map(move |&number| row * span + number)).collect()
-    };
+    let (span, outer) = (sizes(&dims).iter().product(), before.iter().product());
     let ordered = order.iter().enumerate().all(|(place, &dim)| place == dim);
     let strides = result_strides(x, &given, &common, &order, lead);
     Ok(Plan {
         strides,
         order: (!ordered).then_some(order),
-        rows: Rows::new(numbers, after.iter().product()),
+        rows: Rows::within(inner, outer, span, after.iter().product()),
         shape: before.into_iter().chain(common).chain(after).collect(),
     })
 }
