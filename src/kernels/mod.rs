@@ -18,6 +18,7 @@ pub mod copy;
 pub mod curves;
 mod deep;
 pub mod depthwise;
+pub mod dot_sum;
 pub mod dots;
 pub mod double;
 pub mod element;
