@@ -48,6 +48,7 @@ pub mod narrow;
 #[cfg(target_arch = "x86_64")]
 mod narrow_grid;
 pub mod norm;
+pub mod norm_columns;
 pub mod number;
 mod peaks;
 pub mod pixels;
