@@ -15,6 +15,7 @@ pub mod conv_tile;
 pub mod conv_weight;
 pub mod convolve;
 pub mod copy;
+pub mod ctc;
 pub mod curves;
 mod deep;
 pub mod depthwise;
