@@ -1,4 +1,4 @@
-//! Sums, means and extremes of float32 whose slices or columns are adjacent (benchmarks/bars.py: sum, mean, amax).
+//! Sums, means, products and extremes of float32 whose slices or columns are adjacent (benchmarks/bars.py: sum, mean, amax).
 //!
 //! As in `reduce`, the order of additions depends on the shape alone: elements go to fixed lanes, lanes to fixed units,
 //! units to a fixed tree.
@@ -80,6 +80,28 @@ impl Rule for Total {
     }
 }
 
+/// Of slices alone: columns are for `deep`.
+#[derive(Clone, Copy)]
+struct Product;
+
+impl Rule for Product {
+    const EMPTY: f32 = 1.0;
+    #[inline(always)]
+    fn join(left: f32, right: f32) -> f32 {
+        left * right
+    }
+    #[inline(always)]
+    unsafe fn join_all<S: Simd>(left: S::V, right: S::V) -> S::V {
+        // SAFETY: the caller's.
+        unsafe { S::mul(left, right) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide<const ASK: bool>(rows: Rows, put: impl FnMut(usize, f32)) {
+        // SAFETY: the caller's.
+        unsafe { wide_rows::products::<ASK>(rows, put) }
+    }
+}
+
 /// The greatest (or least) number; a NaN wins.
 #[derive(Clone, Copy)]
 struct Extreme<const MAX: bool>;
@@ -127,6 +149,7 @@ pub unsafe fn fold(which: Fold, input: Memory, geometry: &Geometry, dims: &[usiz
     let work = Work { input, output, plan: &plan, reduced, mean: which == Fold::Mean };
     match which {
         Fold::Sum | Fold::Mean => work.run::<Total>(shape),
+        Fold::Prod => work.run::<Product>(shape),
         Fold::Max => work.run::<Extreme<true>>(shape),
         Fold::Min => work.run::<Extreme<false>>(shape),
         _ => return false,
@@ -147,7 +170,7 @@ enum Shape {
 impl Shape {
     fn of(plan: &Plan, reduced: Loop) -> Option<Self> {
         if plan.reduced.len() > 1 {
-            return (reduced.from == 1 && reduced.size >= LANES).then_some(Self::Runs);
+            return (reduced.from == 1 && reduced.size >= LANES && plan.count > 0).then_some(Self::Runs);
         }
         if reduced.from == 1 {
             return Some(Self::Slices);

@@ -120,6 +120,21 @@ unsafe fn total<const ASK: bool>(from: *const f32, length: usize) -> f32 {
     _mm512_reduce_add_ps(folded(length, _mm512_setzero_ps(), step, |a, b| sum(a, b)))
 }
 
+/// The product of a row.
+///
+/// # Safety
+/// As `total`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn product<const ASK: bool>(from: *const f32, length: usize) -> f32 {
+    let step = |total, at, mask| {
+        // SAFETY: the caller's.
+        let x = unsafe { stream_load::<ASK>(from, at, mask, AHEAD) };
+        _mm512_mask_mul_ps(total, mask, total, x)
+    };
+    _mm512_reduce_mul_ps(folded(length, _mm512_set1_ps(1.0), step, |a, b| _mm512_mul_ps(a, b)))
+}
+
 /// The greatest number of a row, or the least; a NaN wins.
 ///
 /// # Safety
@@ -160,6 +175,18 @@ pub unsafe fn totals<const ASK: bool>(rows: Rows, mut put: impl FnMut(usize, f32
     for row in 0..rows.count {
         // SAFETY: the caller's.
         put(row, unsafe { total::<ASK>(rows.from.add(row * rows.step), rows.length) });
+    }
+}
+
+/// Gives `put` the number and the product of each row.
+///
+/// # Safety
+/// As `totals`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn products<const ASK: bool>(rows: Rows, mut put: impl FnMut(usize, f32)) {
+    for row in 0..rows.count {
+        // SAFETY: the caller's.
+        put(row, unsafe { product::<ASK>(rows.from.add(row * rows.step), rows.length) });
     }
 }
 

@@ -67,6 +67,14 @@ def test_folds_over_dimensions_apart(shape):
     close(lambda lib, x: (x.prod(0), x.prod(1), x.prod(-1)), near)
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 70), (3, 0, 70), (70, 3, 0), (0, 70)])
+def test_folds_over_nothing(shape):
+    x = torch.zeros(shape)
+    for dims in ((0, -1), 0, -1):
+        check(lambda lib, x, dims=dims: (x.sum(dims), x.mean(dims), lib.linalg.vector_norm(x, dim=dims)), x)
+    check(lambda lib, x: (x.prod(), x.prod(0), x.prod(1), x.cumsum(-1)), x)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_products_and_norms(shape):
     x, near = numbers(*shape), scaled(*shape)
