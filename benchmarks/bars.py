@@ -246,6 +246,26 @@ GROUPS: dict[str, Group] = {
                 for dim in (0, 1)
             },
         )
+        | _each(
+            MATRIX + "; v = x.flatten()",
+            {f"{name} {dim}": f"lib.{name}(x, {dim})" for name in ("max", "prod", "cumsum") for dim in (0, 1)}
+            | {
+                "prod": "x.prod()",
+                "norm 1": "x.norm(dim=1)",
+                "dot": "v @ v",
+                "cdist": "lib.cdist(x[:, :64], x[:, :64])",
+            },
+        )
+        | _each(
+            "p = lib.randn(100, 16, 30).log_softmax(2).requires_grad_(); t = lib.randint(1, 30, (16, 20))\n"
+            "n, s = lib.full((16,), 100), lib.full((16,), 20); x = lib.randn(512, 256, requires_grad=True)\n"
+            "m, g = lib.nn.BatchNorm1d(256), lib.ones(512, 256)",
+            {
+                "ctc_loss": "F.ctc_loss(p.detach(), t, n, s)",
+                "ctc_loss backward": "F.ctc_loss(p, t, n, s).backward(); p.grad = None",
+                "BatchNorm1d backward": "m(x).backward(g); x.grad = None",
+            },
+        )
         | _each(MATRIX, {"softmax": "x.softmax(1)", "softmax 0": "x.softmax(0)", "log_softmax": "x.log_softmax(1)"})
         | _each(
             CLASSES + "; g = lib.ones(1000, 1000)",
@@ -334,6 +354,10 @@ GROUPS: dict[str, Group] = {
         | _optimizer("SGD", "lr=1e-3, momentum=0.9")
         | _optimizer("RMSprop")
         | _optimizer("Adagrad")
+        | _optimizer("Adamax")
+        | _optimizer("Adadelta")
+        | _optimizer("NAdam")
+        | _optimizer("ASGD")
         | {"clip_grad_norm_": Row(RESNET_SHAPES, "lib.nn.utils.clip_grad_norm_(ps, 1e9)")},
     ),
     "training": Group(1.0, _training()),

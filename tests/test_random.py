@@ -138,6 +138,28 @@ def test_bernoulli_is_torchs(seed, dtype):
     same(lambda lib: lib.zeros(40).bernoulli_(pair[lib].float()), seed)
 
 
+@pytest.mark.parametrize("size", [4096, 4099, 65536, 70001, 262145])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_normal_numbers_are_torchs(size, threads):
+    before = pyburn.get_num_threads()
+    pyburn.set_num_threads(threads)
+    try:
+        same(lambda lib: lib.randn(size), 7, exact=False)
+        same(lambda lib: lib.empty(size).normal_(2.0, 3.0), 8, exact=False)
+    finally:
+        pyburn.set_num_threads(before)
+
+
+@pytest.mark.parametrize("samples", [1, 5, 32, 33, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_samples_without_replacement_are_torchs(samples, dtype):
+    weights = torch.rand(80, 1000, dtype=getattr(torch, dtype), generator=torch.Generator().manual_seed(3))
+    # Those without a chance are all alike; torch has no order among them.
+    weights[:, ::7] = 0 if samples < 500 else 1
+    pair = {torch: weights, pyburn: from_torch(weights)}
+    same(lambda lib: lib.multinomial(pair[lib], samples), 5)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_multinomial_is_torchs(seed):
     weights = torch.tensor([[0.1, 0.5, 2.0, 0.0], [3.0, 1.0, 1.0, 1.0]])

@@ -82,6 +82,14 @@ ARGUMENTS = by_name(
 # Native functions whose arguments have another type than their name says elsewhere.
 SPECIAL = {
     "_check_std": {"std": "Tensor"},
+    "_ctc": {
+        "targets": "Tensor",
+        "times": "Sequence[_int]",
+        "lengths": "Sequence[_int]",
+        "blank": "_int",
+        "forgiving": "_bool",
+        "sloped": "_bool",
+    },
     "_histogram": {"weight": "Tensor | None"},
     "_own_generator": {"seed": "_int"},
     "_grid_sample": {"mode": "_int", "outside": "_int", "corners": "_bool"},
@@ -146,7 +154,7 @@ RETURNS = by_name(
         "tuple[Any, ...]": "__reduce__ __reduce_ex__",
         "tuple[Tensor, ...]": "chunk split unbind",
         "tuple[Tensor, Tensor]": (
-            "_adaptive_max_pool _cholesky _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool "
+            "_adaptive_max_pool _cholesky _ctc _cumulative_extreme _extreme_dim _frexp _kthvalue _max_pool "
             "_median_dim _mode _sort _topk"
         ),
         "tuple[Tensor, Tensor, Tensor]": (

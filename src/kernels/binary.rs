@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
-use super::curves::{Add, Atan2, FloorDivide, Fmod, Hypot, LogAddExp, Mul, Pow, Remainder, Sub};
+use super::curves::{Add, Atan2, FloorDivide, Fmod, Hypot, LogAddExp, Mul, Pow, Remainder, Sub, Xlogy};
 use super::number::{Integer, Number};
 use super::pointwise::{Strided, map_halves, map2, map2_costly};
 use super::vector::Lanes;
@@ -93,6 +93,7 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
             Binary::Atan2 => return lanes(at, &Atan2 {}),
             Binary::Hypot => return lanes(at, &Hypot {}),
             Binary::LogAddExp => return lanes(at, &LogAddExp {}),
+            Binary::Xlogy => return lanes(at, &Xlogy {}),
             _ => {}
         }
     }

@@ -46,6 +46,23 @@ fn transform_avx2(block: &mut [f32; BLOCK], mean: f32, std: f32) {
     transform(block, mean, std);
 }
 
+/// As `transform_f32`, for blocks one after the other.
+pub fn transform_all(blocks: &mut [[f32; BLOCK]], mean: f32, std: f32) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+        // SAFETY: the two features that the callee is compiled for were just found present.
+        unsafe { transform_all_avx2(blocks, mean, std) };
+        return;
+    }
+    blocks.iter_mut().for_each(|block| transform(block, mean, std));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn transform_all_avx2(blocks: &mut [[f32; BLOCK]], mean: f32, std: f32) {
+    blocks.iter_mut().for_each(|block| transform(block, mean, std));
+}
+
 #[inline(always)]
 fn transform(block: &mut [f32; BLOCK], mean: f32, std: f32) {
     let (radii, angles) = block.split_at_mut(LANES);

@@ -255,6 +255,9 @@ pairs! {
         y.atan2(x);
     Hypot, F, [a, b] => (f64::from(a) * f64::from(a) + f64::from(b) * f64::from(b)).sqrt() as f32,
         (a.abs() < f32::INFINITY) & (b.abs() < f32::INFINITY), a.hypot(b);
+    Xlogy, F, [a, b] => if a == 0.0 { 0.0 } else { a * math::usual_log::<F>(b) },
+        math::is_usual(b) | ((a == 0.0) & (b == 0.0)),
+        if b.is_nan() { b } else if a == 0.0 { 0.0 } else { a * b.ln() };
     LogAddExp, F, [a, b] => {
         let (high, low) = if a > b { (a, b) } else { (b, a) };
         high + math::log1p::<F>(math::exp::<F>(low - high))

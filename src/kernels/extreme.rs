@@ -3,7 +3,9 @@
 use super::element::Element;
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
-use super::reduce::{Plan, steps};
+use super::peaks;
+use super::reduce::{Loop, Plan, steps};
+use super::scratch::Shared;
 use crate::tensor::geometry::Geometry;
 
 /// Elements that are compared as a vector before the winner is looked for.
@@ -12,6 +14,14 @@ const LANES: usize = 16;
 const COLUMNS: usize = 64;
 /// Elements of one slice that a task of its own looks through.
 const PART: usize = 1 << 15;
+/// Columns of float32 that are compared side by side, and rows that a unit of them takes.
+const WIDE: usize = 512;
+const ROWS: usize = 128;
+
+/// Whether elements are float32, which have kernels of their own, aligned to their size.
+fn is_single<T: 'static>(input: Memory) -> bool {
+    std::any::TypeId::of::<T>() == std::any::TypeId::of::<f32>() && input.at::<f32>(0).is_aligned()
+}
 
 /// A slice's winner: earlier positions win among equals, and NaN wins over all.
 #[derive(Clone, Copy)]
@@ -30,7 +40,7 @@ fn better<T: Element, const MAX: bool>(new: T, old: T) -> bool {
 ///
 /// # Safety
 /// `geometry` lies inside `input`, which holds `T`; its size at `dim` is not 0; the outputs have room for the results.
-pub unsafe fn extreme<T: Element, const MAX: bool>(
+pub unsafe fn extreme<T: Element + 'static, const MAX: bool>(
     input: Memory,
     geometry: &Geometry,
     dim: usize,
@@ -63,6 +73,9 @@ pub unsafe fn extreme<T: Element, const MAX: bool>(
         return;
     }
     let Some((inner, outer)) = plan.kept.split_last() else { return };
+    if is_single::<T>(input) && inner.from == 1 && inner.size >= LANES && i32::try_from(plan.count).is_ok() {
+        return Tall { input, plan: &plan, inner: *inner, outer, step, values, indices }.run::<MAX>(parallel);
+    }
     let blocks = inner.size.div_ceil(COLUMNS);
     let task = |index: usize| {
         let (from, to) = steps(outer, index / blocks);
@@ -82,7 +95,72 @@ pub unsafe fn extreme<T: Element, const MAX: bool>(
     }
 }
 
-fn scan<T: Element, const MAX: bool>(input: Memory, start: usize, count: usize, step: usize, spread: bool) -> Best<T> {
+/// Columns of float32 whose neighbours are adjacent.
+struct Tall<'a> {
+    input: Memory,
+    plan: &'a Plan,
+    inner: Loop,
+    outer: &'a [Loop],
+    step: usize,
+    values: Memory,
+    indices: Memory,
+}
+
+impl Tall<'_> {
+    fn run<const MAX: bool>(&self, parallel: bool) {
+        let (blocks, units) = (self.inner.size.div_ceil(WIDE), self.plan.count.div_ceil(ROWS));
+        let room = WIDE.min(self.inner.size);
+        let tasks = self.plan.outputs / self.inner.size * blocks;
+        let mut found = (vec![0.0; tasks * units * room], vec![0; tasks * units * room]);
+        let (values, places) = (Shared(found.0.as_mut_ptr()), Shared(found.1.as_mut_ptr()));
+        let width = |task: usize| WIDE.min(self.inner.size - task % blocks * WIDE);
+        let unit = |index: usize| {
+            let (task, first) = (index / units, index % units * ROWS);
+            let start = self.plan.offset + steps(self.outer, task / blocks).0 + task % blocks * WIDE;
+            let rows = first..self.plan.count.min(first + ROWS);
+            // SAFETY: each unit has places of its own, and its rows lie inside the geometry.
+            unsafe {
+                let values = values.slice(index * room, width(task));
+                let places = places.slice(index * room, width(task));
+                let from = self.input.at::<f32>(start);
+                peaks::columns(peaks::Columns::<MAX> { from, step: self.step, rows, values, places });
+            }
+        };
+        if parallel {
+            spread_over(tasks * units, 1, &unit);
+        } else {
+            (0..tasks * units).for_each(unit);
+        }
+        for task in 0..tasks {
+            let of_task = task * units * room..(task + 1) * units * room;
+            let to = steps(self.outer, task / blocks).1 + task % blocks * WIDE * self.inner.to;
+            self.join::<MAX>(to, [width(task), room], &found.0[of_task.clone()], &found.1[of_task]);
+        }
+    }
+
+    /// Writes the best of all units; earlier ones win among equals.
+    fn join<const MAX: bool>(&self, to: usize, [width, room]: [usize; 2], values: &[f32], places: &[i32]) {
+        for column in 0..width {
+            let each = values[column..].iter().step_by(room).zip(places[column..].iter().step_by(room));
+            let later =
+                |best: (f32, i32), new: (f32, i32)| if peaks::better::<MAX>(new.0, best.0) { new } else { best };
+            let Some((value, place)) = each.map(|(&value, &place)| (value, place)).reduce(later) else { continue };
+            // SAFETY: each slice has its own place in the outputs.
+            unsafe {
+                self.values.write(to + column * self.inner.to, value);
+                self.indices.write(to + column * self.inner.to, i64::from(place));
+            }
+        }
+    }
+}
+
+fn scan<T: Element + 'static, const MAX: bool>(
+    input: Memory,
+    start: usize,
+    count: usize,
+    step: usize,
+    spread: bool,
+) -> Best<T> {
     if !spread || count <= PART {
         return part::<T, MAX>(input, start, 0, count, step);
     }
@@ -94,9 +172,21 @@ fn scan<T: Element, const MAX: bool>(input: Memory, start: usize, count: usize, 
     parts.into_iter().reduce(later).unwrap_or_else(|| part::<T, MAX>(input, start, 0, count, step))
 }
 
-fn part<T: Element, const MAX: bool>(input: Memory, start: usize, from: usize, to: usize, step: usize) -> Best<T> {
+fn part<T: Element + 'static, const MAX: bool>(
+    input: Memory,
+    start: usize,
+    from: usize,
+    to: usize,
+    step: usize,
+) -> Best<T> {
     // SAFETY: positions are below the slice's length, which the geometry holds.
     let item = |index: usize| -> T { unsafe { input.read(start + index * step) } };
+    if step == 1 && is_single::<T>(input) {
+        // SAFETY: as above; elements are float32, aligned and neighbours.
+        let line = unsafe { std::slice::from_raw_parts(input.at::<f32>(start + from), to - from) };
+        let index = from + peaks::place::<MAX>(line);
+        return Best { value: item(index), index };
+    }
     let mut best = Best { value: item(from), index: from };
     let mut at = from;
     while at < to {

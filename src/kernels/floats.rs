@@ -1,8 +1,9 @@
-//! Sums, means and extremes of float32 whose slices or columns are adjacent (benchmarks/bars.py: sum, mean, amax).
+//! Sums, means, products and extremes of float32 whose slices or columns are adjacent (benchmarks/bars.py: sum, mean, amax).
 //!
 //! As in `reduce`, the order of additions depends on the shape alone: elements go to fixed lanes, lanes to fixed units,
 //! units to a fixed tree.
 
+use super::deep;
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
@@ -79,6 +80,28 @@ impl Rule for Total {
     }
 }
 
+/// Of slices alone: columns are for `deep`.
+#[derive(Clone, Copy)]
+struct Product;
+
+impl Rule for Product {
+    const EMPTY: f32 = 1.0;
+    #[inline(always)]
+    fn join(left: f32, right: f32) -> f32 {
+        left * right
+    }
+    #[inline(always)]
+    unsafe fn join_all<S: Simd>(left: S::V, right: S::V) -> S::V {
+        // SAFETY: the caller's.
+        unsafe { S::mul(left, right) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide<const ASK: bool>(rows: Rows, put: impl FnMut(usize, f32)) {
+        // SAFETY: the caller's.
+        unsafe { wide_rows::products::<ASK>(rows, put) }
+    }
+}
+
 /// The greatest (or least) number; a NaN wins.
 #[derive(Clone, Copy)]
 struct Extreme<const MAX: bool>;
@@ -100,6 +123,12 @@ impl<const MAX: bool> Rule for Extreme<MAX> {
         // SAFETY: the caller's.
         unsafe { wide_rows::extremes::<ASK, MAX>(rows, put) }
     }
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn wide_columns(from: *const f32, step: usize, rows: usize, sums: &mut [f32]) -> bool {
+        // SAFETY: the caller's.
+        unsafe { wide_rows::column_extremes::<MAX>(from, step, rows, sums) };
+        true
+    }
 }
 
 /// Runs the fold where it is one of these and its slices lie well in memory; says whether it did.
@@ -108,12 +137,19 @@ impl<const MAX: bool> Rule for Extreme<MAX> {
 /// `geometry` lies inside `input`, which holds float32; `output` has room for the results.
 pub unsafe fn fold(which: Fold, input: Memory, geometry: &Geometry, dims: &[usize], output: Memory) -> bool {
     let plan = Plan::new(geometry, dims);
-    let ([reduced], true) = (plan.reduced.as_slice(), input.at::<f32>(0).is_aligned()) else { return false };
-    let reduced = *reduced;
+    if !input.at::<f32>(0).is_aligned() {
+        return false;
+    }
+    // SAFETY: the caller's.
+    if unsafe { deep::fold(which, input, &plan, output) } {
+        return true;
+    }
+    let Some(&reduced) = plan.reduced.last() else { return false };
     let Some(shape) = Shape::of(&plan, reduced) else { return false };
     let work = Work { input, output, plan: &plan, reduced, mean: which == Fold::Mean };
     match which {
         Fold::Sum | Fold::Mean => work.run::<Total>(shape),
+        Fold::Prod => work.run::<Product>(shape),
         Fold::Max => work.run::<Extreme<true>>(shape),
         Fold::Min => work.run::<Extreme<false>>(shape),
         _ => return false,
@@ -125,12 +161,17 @@ pub unsafe fn fold(which: Fold, input: Memory, geometry: &Geometry, dims: &[usiz
 enum Shape {
     /// A slice's elements are neighbours.
     Slices,
+    /// A slice is made of rows apart, the elements of each of which are neighbours.
+    Runs,
     /// Neighbours belong to different slices.
     Columns,
 }
 
 impl Shape {
     fn of(plan: &Plan, reduced: Loop) -> Option<Self> {
+        if plan.reduced.len() > 1 {
+            return (reduced.from == 1 && reduced.size >= LANES && plan.count > 0).then_some(Self::Runs);
+        }
         if reduced.from == 1 {
             return Some(Self::Slices);
         }
@@ -154,6 +195,7 @@ impl Work<'_> {
         }
         match shape {
             Shape::Slices => self.slices::<R>(),
+            Shape::Runs => self.runs::<R>(),
             Shape::Columns => self.columns::<R>(),
         }
     }
@@ -193,6 +235,27 @@ impl Work<'_> {
             spread_over(self.plan.outputs, (TASK / self.plan.count).max(1), &|index| one(index, false));
         } else {
             (0..self.plan.outputs).for_each(|index| one(index, self.is_parallel()));
+        }
+    }
+
+    fn runs<R: Rule>(&self) {
+        let (size, count) = (self.reduced.size, self.plan.count / self.reduced.size.max(1));
+        let Some((_, outer)) = self.plan.reduced.split_last() else { return };
+        let row = |index: usize| {
+            let start = self.plan.offset + steps(&self.plan.kept, index / count).0 + steps(outer, index % count).0;
+            // SAFETY: the plan stays inside the geometry, and a row's elements are neighbours.
+            slice_total::<R>(unsafe { std::slice::from_raw_parts(self.input.at::<f32>(start), size) }, false)
+        };
+        let rows = self.plan.outputs * count;
+        let found = if self.is_parallel() {
+            gathered(rows, (TASK / size.max(1)).max(1), R::EMPTY, row)
+        } else {
+            (0..rows).map(row).collect()
+        };
+        for (index, found) in found.chunks_exact(count.max(1)).enumerate() {
+            let mut cascade = Cascade::new();
+            found.iter().for_each(|&total| cascade.push(total, R::join));
+            self.put(steps(&self.plan.kept, index).1, cascade.finish(R::EMPTY, R::join));
         }
     }
 

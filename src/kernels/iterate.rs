@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::scratch::Shared;
 use super::team;
 use crate::guard;
 
@@ -226,4 +227,15 @@ pub fn gathered<T: Copy + Send + Sync>(
     // SAFETY: numbers are below `count`, the length, and each comes once.
     spread_over(count, least, &|index| unsafe { slots.put(index, task(index)) });
     out
+}
+
+/// Gives `task` the number and the elements of each part of so many elements, on several threads, at least `least` parts
+/// at a time.
+pub fn spread_parts<T: Send>(all: &mut [T], size: usize, least: usize, task: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    let (length, size) = (all.len(), size.max(1));
+    let places = Shared::of(all);
+    spread_over(length.div_ceil(size), least, &|part| {
+        // SAFETY: parts are apart, and inside of the length.
+        task(part, unsafe { places.slice(part * size, size.min(length - part * size)) });
+    });
 }

@@ -19,6 +19,16 @@ pub fn grouped<const N: usize>(views: [&Geometry; N], dim: usize, body: impl Fn(
     visit(views, dim, TOGETHER, &body);
 }
 
+/// As `grouped`, with so many lines at a time where there are enough.
+pub fn grouped_by<const N: usize>(
+    views: [&Geometry; N],
+    dim: usize,
+    together: usize,
+    body: impl Fn(&[[usize; N]]) + Sync,
+) {
+    visit(views, dim, together, &body);
+}
+
 fn visit<const N: usize>(views: [&Geometry; N], dim: usize, together: usize, body: &(dyn Fn(&[[usize; N]]) + Sync)) {
     let Some(first) = views.first() else { return };
     let outer: SmallVec<[usize; 6]> = (0..first.rank()).filter(|&other| other != dim).collect();

@@ -297,6 +297,11 @@ impl<T: Real> Channels<'_, T> {
         self.samples * self.channels
     }
 
+    /// Whether channels are columns.
+    pub fn is_tall(&self) -> bool {
+        self.across && self.size == 1
+    }
+
     /// How many means there are.
     pub fn statistics(&self) -> usize {
         if self.across { self.channels } else { self.slabs() / self.together.max(1) }

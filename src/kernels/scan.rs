@@ -4,8 +4,10 @@ use rustfft::num_complex::Complex64;
 
 use super::complex;
 use super::element::{Element, Wide};
-use super::lines::{grouped, lines, step};
+use super::lines::{grouped, grouped_by, lines, step};
 use super::memory::Memory;
+use super::simd::Simd;
+use super::widest;
 use crate::tensor::geometry::Geometry;
 
 /// A line's direction and where its elements stand.
@@ -103,11 +105,106 @@ impl<T: Copy, O: Copy> Way<T, O> {
     }
 }
 
+/// Lines of float32 that are gone through as the lanes of vectors.
+const TILED: usize = 16;
+
+/// As `running` with float64, for lines of neighbours, which are turned so that they lie side by side.
+///
+/// # Safety
+/// As `running`, for memories of aligned float32 whose lines' elements are neighbours.
+unsafe fn tiled(
+    along: Along,
+    from: Place<'_>,
+    to: Place<'_>,
+    start: f64,
+    next: impl Fn(f64, f64) -> f64 + Sync + Copy,
+) {
+    grouped_by([from.geometry, to.geometry], along.dim, TILED, |starts| {
+        let memory = (from.memory.at::<f32>(0).cast_const(), to.memory.at::<f32>(0));
+        widest::run(Tiles { memory, starts, along, start, next });
+    });
+}
+
+struct Tiles<'a, F> {
+    memory: (*const f32, *mut f32),
+    starts: &'a [[usize; 2]],
+    along: Along,
+    start: f64,
+    next: F,
+}
+
+impl<F: Fn(f64, f64) -> f64 + Copy> widest::Work for Tiles<'_, F> {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(self) {
+        let Along { size, reverse, .. } = self.along;
+        let next = self.next;
+        for group in self.starts.chunks(S::LANES) {
+            let Some(&[first_from, first_to]) = group.first() else { continue };
+            let step = |view: usize| group.get(1).map_or(0, |second| second[view].wrapping_sub(group[0][view]));
+            let even =
+                |view: usize| group.windows(2).all(|pair| pair[1][view].wrapping_sub(pair[0][view]) == step(view));
+            let (mut states, mut tile) = ([self.start; TILED], [0f32; TILED * TILED]);
+            if !(even(0) && even(1) && group.iter().all(|place| place[0] >= first_from && place[1] >= first_to)) {
+                for &[read, write] in group {
+                    let mut state = self.start;
+                    for count in 0..size {
+                        let index = if reverse { size - 1 - count } else { count };
+                        // SAFETY: `tiled` vouches for the lines.
+                        unsafe {
+                            state = next(state, f64::from(*self.memory.0.add(read + index)));
+                            *self.memory.1.add(write + index) = state as f32;
+                        }
+                    }
+                }
+                continue;
+            }
+            for count in 0..size.div_ceil(S::LANES) {
+                let first = if reverse { size.div_ceil(S::LANES) - 1 - count } else { count } * S::LANES;
+                let columns = S::LANES.min(size - first);
+                // SAFETY: the caller's; `tiled` vouches for the lines, and a tile has room for as many as a vector.
+                unsafe {
+                    let from = (self.memory.0.add(first_from + first), step(0));
+                    S::transpose(from, (tile.as_mut_ptr(), S::LANES), group.len(), columns);
+                }
+                for count in 0..columns {
+                    let line = if reverse { columns - 1 - count } else { count } * S::LANES;
+                    for (state, slot) in states.iter_mut().zip(&mut tile[line..line + S::LANES]) {
+                        *state = next(*state, f64::from(*slot));
+                        *slot = *state as f32;
+                    }
+                }
+                // SAFETY: as above.
+                unsafe {
+                    let to = (self.memory.1.add(first_to + first), step(1));
+                    S::transpose((tile.as_ptr(), S::LANES), to, columns, group.len());
+                }
+            }
+        }
+    }
+}
+
+/// Whether the lines of both are of aligned float32 that are neighbours.
+fn can_tile<T: 'static>(along: Along, places: [Place<'_>; 2]) -> bool {
+    std::any::TypeId::of::<T>() == std::any::TypeId::of::<f32>()
+        && along.size >= TILED
+        && places.iter().all(|place| step(place.geometry, along.dim) == 1 && place.memory.at::<f32>(0).is_aligned())
+}
+
 /// Running sum (or product) of floats, carried in float64.
 ///
 /// # Safety
 /// As `running`.
-pub unsafe fn totals_float<T: Element>(add: bool, along: Along, from: Place<'_>, to: Place<'_>) {
+pub unsafe fn totals_float<T: Element + 'static>(add: bool, along: Along, from: Place<'_>, to: Place<'_>) {
+    if can_tile::<T>(along, [from, to]) {
+        // SAFETY: the caller's.
+        return unsafe {
+            if add {
+                tiled(along, from, to, 0.0, |state, x| state + x)
+            } else {
+                tiled(along, from, to, 1.0, |state, x| state * x)
+            }
+        };
+    }
     let show = |state: f64| T::narrow(T::Wide::from_f64(state));
     // SAFETY: the caller's.
     unsafe {

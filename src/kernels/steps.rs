@@ -253,6 +253,84 @@ impl<T: Real> Rule<T, 1> for Adagrad<T> {
     }
 }
 
+pub struct Adamax<T> {
+    pub decay: T,
+    pub mean_weight: T,
+    pub kept: T,
+    pub epsilon: T,
+    pub rate: T,
+}
+
+impl<T: Real> Rule<T, 2> for Adamax<T> {
+    #[inline(always)]
+    fn at(&self, value: T, grad: T, [mean, largest]: [T; 2]) -> (T, [T; 2]) {
+        let grad = decayed(grad, value, self.decay);
+        let mean = lerp(mean, grad, self.mean_weight);
+        let (old, new) = (largest * self.kept, (if grad < T::of(0.0) { -grad } else { grad }) + self.epsilon);
+        // A NaN on either side wins.
+        let largest = if old >= new || old.partial_cmp(&old).is_none() { old } else { new };
+        (value - mean / largest * self.rate, [mean, largest])
+    }
+}
+
+pub struct Adadelta<T> {
+    pub decay: T,
+    pub kept: T,
+    pub fresh: T,
+    pub epsilon: T,
+    pub rate: T,
+}
+
+impl<T: Real> Rule<T, 2> for Adadelta<T> {
+    #[inline(always)]
+    fn at(&self, value: T, grad: T, [square, sum]: [T; 2]) -> (T, [T; 2]) {
+        let grad = decayed(grad, value, self.decay);
+        let square = square * self.kept + grad * grad * self.fresh;
+        let delta = (sum + self.epsilon).root() / (square + self.epsilon).root() * grad;
+        (value - delta * self.rate, [square, sum * self.kept + delta * delta * self.fresh])
+    }
+}
+
+pub struct Nadam<T> {
+    pub decay: T,
+    pub shrink: T,
+    pub mean_weight: T,
+    pub kept: T,
+    pub fresh: T,
+    pub share: T,
+    pub epsilon: T,
+    pub grad_rate: T,
+    pub mean_rate: T,
+}
+
+impl<T: Real> Rule<T, 2> for Nadam<T> {
+    #[inline(always)]
+    fn at(&self, value: T, grad: T, [mean, square]: [T; 2]) -> (T, [T; 2]) {
+        let grad = decayed(grad, value, self.decay);
+        let value = if self.shrink == T::of(1.0) { value } else { value * self.shrink };
+        let mean = lerp(mean, grad, self.mean_weight);
+        let square = square * self.kept + grad * grad * self.fresh;
+        let root = (square / self.share).root() + self.epsilon;
+        (value - grad / root * self.grad_rate - mean / root * self.mean_rate, [mean, square])
+    }
+}
+
+pub struct Asgd<T> {
+    pub decay: T,
+    pub shrink: T,
+    pub rate: T,
+    pub weight: T,
+}
+
+impl<T: Real> Rule<T, 1> for Asgd<T> {
+    #[inline(always)]
+    fn at(&self, value: T, grad: T, [average]: [T; 1]) -> (T, [T; 1]) {
+        let grad = decayed(grad, value, self.decay);
+        let value = value * self.shrink - grad * self.rate;
+        (value, [if self.weight == T::of(1.0) { value } else { average + (value - average) * self.weight }])
+    }
+}
+
 pub struct Lion<T> {
     pub shrink: T,
     pub direction_weight: T,

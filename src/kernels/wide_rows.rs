@@ -120,6 +120,21 @@ unsafe fn total<const ASK: bool>(from: *const f32, length: usize) -> f32 {
     _mm512_reduce_add_ps(folded(length, _mm512_setzero_ps(), step, |a, b| sum(a, b)))
 }
 
+/// The product of a row.
+///
+/// # Safety
+/// As `total`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn product<const ASK: bool>(from: *const f32, length: usize) -> f32 {
+    let step = |total, at, mask| {
+        // SAFETY: the caller's.
+        let x = unsafe { stream_load::<ASK>(from, at, mask, AHEAD) };
+        _mm512_mask_mul_ps(total, mask, total, x)
+    };
+    _mm512_reduce_mul_ps(folded(length, _mm512_set1_ps(1.0), step, |a, b| _mm512_mul_ps(a, b)))
+}
+
 /// The greatest number of a row, or the least; a NaN wins.
 ///
 /// # Safety
@@ -163,6 +178,18 @@ pub unsafe fn totals<const ASK: bool>(rows: Rows, mut put: impl FnMut(usize, f32
     }
 }
 
+/// Gives `put` the number and the product of each row.
+///
+/// # Safety
+/// As `totals`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn products<const ASK: bool>(rows: Rows, mut put: impl FnMut(usize, f32)) {
+    for row in 0..rows.count {
+        // SAFETY: the caller's.
+        put(row, unsafe { product::<ASK>(rows.from.add(row * rows.step), rows.length) });
+    }
+}
+
 /// Gives `put` the number and the greatest number of each row, or the least.
 ///
 /// # Safety
@@ -181,6 +208,40 @@ pub unsafe fn extremes<const ASK: bool, const MAX: bool>(rows: Rows, mut put: im
 /// `from` is valid for as many elements of each row as there are sums; the processor has these instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 pub unsafe fn column_totals(from: *const f32, step: usize, rows: usize, sums: &mut [f32]) {
+    // SAFETY: the caller's.
+    unsafe { column_folds(from, step, rows, sums, _mm512_setzero_ps(), |a, b| sum(a, b)) }
+}
+
+/// As `column_totals`, the greatest (or least) numbers; a NaN wins.
+///
+/// # Safety
+/// As `column_totals`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn column_extremes<const MAX: bool>(from: *const f32, step: usize, rows: usize, sums: &mut [f32]) {
+    let start = _mm512_set1_ps(if MAX { f32::NEG_INFINITY } else { f32::INFINITY });
+    let join = |old: V, new: V| {
+        // The second operand, the old one, is left where one is NaN.
+        let best = if MAX { _mm512_max_ps(new, old) } else { _mm512_min_ps(new, old) };
+        _mm512_mask_mov_ps(best, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(new, new), new)
+    };
+    // SAFETY: the caller's.
+    unsafe { column_folds(from, step, rows, sums, start, join) }
+}
+
+/// Joins rows, `step` elements apart, to the folds of their columns.
+///
+/// # Safety
+/// As `column_totals`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn column_folds(
+    from: *const f32,
+    step: usize,
+    rows: usize,
+    sums: &mut [f32],
+    start: V,
+    join: impl Fn(V, V) -> V,
+) {
     let (width, to) = (sums.len(), sums.as_mut_ptr());
     // So many rows at once that the sums are read and written seldom.
     const TOGETHER: usize = 16;
@@ -188,11 +249,11 @@ pub unsafe fn column_totals(from: *const f32, step: usize, rows: usize, sums: &m
     // SAFETY: the caller's; masks keep the last columns inside.
     unsafe {
         let column = |at: usize, row: usize, count: usize, mask: __mmask16| {
-            let mut totals = [load(to, at, mask), _mm512_setzero_ps()];
+            let mut totals = [load(to, at, mask), start];
             for k in 0..count {
-                totals[k % 2] = sum(totals[k % 2], load(from, (row + k) * step + at, mask));
+                totals[k % 2] = join(totals[k % 2], load(from, (row + k) * step + at, mask));
             }
-            _mm512_mask_storeu_ps(to.add(at), mask, sum(totals[0], totals[1]));
+            _mm512_mask_storeu_ps(to.add(at), mask, join(totals[0], totals[1]));
         };
         let full = width / 16 * 16;
         for row in (0..whole).step_by(TOGETHER) {

@@ -12,6 +12,7 @@ use crate::check;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
+use crate::kernels::dot_sum;
 use crate::kernels::gemm;
 use crate::kernels::memory::Elements;
 use crate::kernels::micro::{Finish, Start};
@@ -350,8 +351,37 @@ pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             left[0], right[0]
         ));
     }
+    let plain = |x: &Tensor| x.numel() > 0 && x.device().is_cpu() && x.is_contiguous();
+    if matches!(a.dtype(), DType::F32 | DType::F64) && plain(a) && plain(b) {
+        return plain_dot(a, b);
+    }
     let out = product("dot", &movement::unsqueeze(a, 0)?, &movement::unsqueeze(b, 1)?)?;
     movement::reshape(&out, &[])
+}
+
+/// `dot` of contiguous CPU vectors of one length and float dtype.
+fn plain_dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (left, right) = (Elements::of(a)?, Elements::of(b)?);
+    let (out, to) = Tensor::uninit_with_pointer(&[], a.dtype())?;
+    let to = crate::kernels::scratch::Shared(to);
+    // SAFETY: both are contiguous and of these dtypes, and the result is fresh.
+    guard::spread("dot", a.numel(), move || unsafe {
+        match left.dtype {
+            DType::F64 => to.at(0).cast::<f64>().write(dot_sum::dot(left.slice(), right.slice())),
+            _ => to.at(0).cast::<f32>().write(dot_sum::dot(left.slice(), right.slice())),
+        }
+    })?;
+    if let Some(record) = Record::new("DotBackward0", &[a, b]) {
+        let (first, second) = needed(a, b);
+        record.save(first).save(second).finish(&out, |c| {
+            let grad = c.grad()?;
+            grads([
+                c.when(0, || elementwise::mul(&grad, c.saved(1)?))?,
+                c.when(1, || elementwise::mul(&grad, c.saved(0)?))?,
+            ])
+        });
+    }
+    Ok(out)
 }
 
 /// Both arguments have exactly `rank` and `other` dimensions.

@@ -12,6 +12,7 @@ pub mod complex;
 pub mod conv;
 pub mod convert;
 pub mod creation;
+pub mod ctc;
 pub mod cumulative;
 pub mod data;
 pub mod decompositions;

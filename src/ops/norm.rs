@@ -16,6 +16,7 @@ use crate::kernels::norm::{
     ChannelGrads, Channels, RowGrads, Rows, channel_moments, channels_backward, channels_forward, groups_forward,
     rows_backward, rows_forward,
 };
+use crate::kernels::norm_columns;
 use crate::kernels::real::Real;
 use crate::kernels::scratch::Shared;
 use crate::tensor::Tensor;
@@ -165,6 +166,9 @@ where
     // SAFETY: the tensors hold `T`.
     let at = unsafe { held.channels::<T>(plan) };
     let statistics = at.statistics();
+    if at.is_tall() {
+        return columns_forward(&at, out, target, given);
+    }
     if let Some([mean, variance]) = given {
         let opened = (Elements::contiguous(&mean)?, Elements::contiguous(&variance)?);
         // SAFETY: as above; the given tensors are of the same dtype, one value per statistic.
@@ -186,6 +190,33 @@ where
     Ok([out, stored(&mean, &[statistics], dtype)?, stored(&variance, &[statistics], dtype)?])
 }
 
+/// As `forward`, for channels that are columns.
+fn columns_forward<T: Real>(
+    at: &Channels<'_, T>,
+    out: Tensor,
+    target: Shared<T>,
+    given: Option<[Tensor; 2]>,
+) -> Result<[Tensor; 3]>
+where
+    f64: From<T>,
+{
+    let fixed = given.is_some();
+    let [mean, variance] = match given {
+        Some(given) => given,
+        None => [
+            Tensor::uninit_with_pointer(&[at.channels], out.dtype())?.0,
+            Tensor::uninit_with_pointer(&[at.channels], out.dtype())?.0,
+        ],
+    };
+    let opened = [Elements::contiguous(&mean)?, Elements::contiguous(&variance)?];
+    guard::spread("batch_norm", out.numel(), || {
+        let [mean, variance] = opened.each_ref().map(|held| Shared(held.at::<T>(held.geometry.offset)));
+        // SAFETY: the result is fresh; the statistics are too, or they are given and only read, one per channel.
+        unsafe { norm_columns::forward(at, fixed, mean, variance, target) };
+    })?;
+    Ok([out, mean, variance])
+}
+
 /// The gradients of input, weight and bias by kernels.
 fn backward<T: Real>(plan: Plan, held: &Held, grad: &Tensor, stats: [&Tensor; 2], wanted: bool) -> Result<[Tensor; 3]>
 where
@@ -205,7 +236,8 @@ where
                 return rows_backward(&held.rows::<T>(plan), &RowGrads { grad, mean, variance, dx: target });
             }
             let asked = ChannelGrads { grad, mean, variance, fixed: plan.fixed, dx: target };
-            channels_backward(&held.channels::<T>(plan), &asked)
+            let at = held.channels::<T>(plan);
+            if at.is_tall() { norm_columns::backward(&at, &asked) } else { channels_backward(&at, &asked) }
         }
     })?;
     let count = dweight.len();
@@ -372,7 +404,7 @@ impl PyTensor {
         eps: f64,
     ) -> Result<Option<(Tensor, Tensor, Tensor)>> {
         let x = &self.tensor;
-        let Some([samples, channels, size]) = channel_runs(x, [weight.as_ref(), bias.as_ref()]) else {
+        let Some([samples, channels, size]) = channel_runs(x, [weight.as_ref(), bias.as_ref()], true) else {
             return Ok(None);
         };
         let alike = |tensor: &Tensor| {
@@ -396,7 +428,7 @@ impl PyTensor {
         eps: f64,
     ) -> Result<Option<Tensor>> {
         let x = &self.tensor;
-        let runs = channel_runs(x, [weight.as_ref(), bias.as_ref()]);
+        let runs = channel_runs(x, [weight.as_ref(), bias.as_ref()], false);
         let (Some([samples, channels, size]), Ok(groups @ 1..)) = (runs, usize::try_from(num_groups)) else {
             return Ok(None);
         };
@@ -413,15 +445,16 @@ fn is_plain(tensor: &Tensor) -> bool {
     tensor.device().is_cpu() && tensor.is_contiguous()
 }
 
-/// The samples, channels and elements of a channel, where kernels that take runs of memory can normalize channels.
-fn channel_runs(x: &Tensor, parameters: [Option<&Tensor>; 2]) -> Option<[usize; 3]> {
+/// The samples, channels and elements of a channel, where kernels that take runs of memory, or columns, can normalize
+/// channels.
+fn channel_runs(x: &Tensor, parameters: [Option<&Tensor>; 2], columns: bool) -> Option<[usize; 3]> {
     let shape = x.shape();
     let [samples, channels, places @ ..] = shape.as_slice() else { return None };
     let size: usize = places.iter().product();
     let fits = matches!(x.dtype(), DType::F32 | DType::F64)
         && is_plain(x)
         && x.numel() > 0
-        && size >= 8
+        && (size >= 8 || (columns && size == 1))
         && parameters.into_iter().flatten().all(|tensor| {
             is_plain(tensor) && tensor.dtype() == x.dtype() && tensor.shape().as_slice() == [*channels].as_slice()
         });

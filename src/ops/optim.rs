@@ -10,7 +10,9 @@ use crate::guard;
 use crate::kernels::iterate::spread_over;
 use crate::kernels::memory::Elements;
 use crate::kernels::real::Real;
-use crate::kernels::steps::{Adagrad, Adam, Lion, Momentum, Places, Rmsprop, Rule, Sgd, step};
+use crate::kernels::steps::{
+    Adadelta, Adagrad, Adam, Adamax, Asgd, Lion, Momentum, Nadam, Places, Rmsprop, Rule, Sgd, step,
+};
 use crate::tensor::Tensor;
 
 /// Elements that one task takes.
@@ -97,6 +99,24 @@ fn by_rule<T: Real>(rule: &str, parameters: &[Parameter<'_>], negate: bool) -> R
         "rmsprop" => all::<T, 1, 6, _>(rule, parameters, negate, rmsprop),
         "rmsprop momentum" => all::<T, 2, 6, _>(rule, parameters, negate, rmsprop),
         "adagrad" => all(rule, parameters, negate, |[decay, epsilon, rate]: [T; 3]| Adagrad { decay, epsilon, rate }),
+        "adamax" => all(rule, parameters, negate, |[decay, mean_weight, kept, epsilon, rate]: [T; 5]| Adamax {
+            decay,
+            mean_weight,
+            kept,
+            epsilon,
+            rate,
+        }),
+        "adadelta" => all(rule, parameters, negate, |[decay, kept, fresh, epsilon, rate]: [T; 5]| Adadelta {
+            decay,
+            kept,
+            fresh,
+            epsilon,
+            rate,
+        }),
+        "nadam" => all::<T, 2, 9, _>(rule, parameters, negate, nadam),
+        "asgd" => {
+            all(rule, parameters, negate, |[decay, shrink, rate, weight]: [T; 4]| Asgd { decay, shrink, rate, weight })
+        }
         "lion" => all(rule, parameters, negate, |[shrink, direction_weight, mean_weight, rate]: [T; 4]| Lion {
             shrink,
             direction_weight,
@@ -110,6 +130,11 @@ fn by_rule<T: Real>(rule: &str, parameters: &[Parameter<'_>], negate: bool) -> R
 fn adam<T: Real>(numbers: [T; 8]) -> Adam<T> {
     let [decay, shrink, mean_weight, square_kept, square_weight, root, epsilon, rate] = numbers;
     Adam { decay, shrink, mean_weight, square_kept, square_weight, root, epsilon, rate }
+}
+
+fn nadam<T: Real>(numbers: [T; 9]) -> Nadam<T> {
+    let [decay, shrink, mean_weight, kept, fresh, share, epsilon, grad_rate, mean_rate] = numbers;
+    Nadam { decay, shrink, mean_weight, kept, fresh, share, epsilon, grad_rate, mean_rate }
 }
 
 fn rmsprop<T: Real>([decay, kept, fresh, epsilon, rate, momentum]: [T; 6]) -> Rmsprop<T> {

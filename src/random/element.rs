@@ -18,13 +18,15 @@ pub trait Element: Copy {
 }
 
 /// A floating-point element, sampled in the precision of `Compute`.
-pub trait Real: Element + PartialEq {
+pub trait Real: Element + PartialEq + Send + Sync + 'static {
     /// `f64` for itself, `f32` for all others.
     type Compute: Compute;
     /// The nearest value.
     fn from_compute(value: Self::Compute) -> Self;
     /// The same value, exactly.
     fn to_compute(self) -> Self::Compute;
+    /// The same elements where they are `f32`.
+    fn singles(out: &mut [Self]) -> Option<&mut [f32]>;
 }
 
 /// A precision that sampling is done in: `f32` or `f64`.
@@ -69,7 +71,7 @@ impl Element for bool {
 }
 
 macro_rules! real_element {
-    ($($kind:ty, $compute:ty, $digits:expr, $narrow:expr, $widen:expr;)*) => {$(
+    ($($kind:ty, $compute:ty, $digits:expr, $narrow:expr, $widen:expr, $singles:expr;)*) => {$(
         impl Element for $kind {
             const WIDE: bool = $digits > 32;
             const SPAN: u64 = (1 << $digits) + 1;
@@ -88,14 +90,17 @@ macro_rules! real_element {
             fn to_compute(self) -> $compute {
                 $widen(self)
             }
+            fn singles(out: &mut [Self]) -> Option<&mut [f32]> {
+                $singles(out)
+            }
         }
     )*};
 }
 real_element! {
-    f64, f64, 53, std::convert::identity, std::convert::identity;
-    f32, f32, 24, std::convert::identity, std::convert::identity;
-    f16, f32, 11, f16::from_f32, f16::to_f32;
-    bf16, f32, 8, bf16::from_f32, bf16::to_f32;
+    f64, f64, 53, std::convert::identity, std::convert::identity, |_| None;
+    f32, f32, 24, std::convert::identity, std::convert::identity, Some;
+    f16, f32, 11, f16::from_f32, f16::to_f32, |_| None;
+    bf16, f32, 8, bf16::from_f32, bf16::to_f32, |_| None;
 }
 
 impl Compute for f32 {

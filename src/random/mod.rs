@@ -9,7 +9,8 @@ mod element;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-use crate::kernels::box_muller::BLOCK;
+use crate::kernels::box_muller::{self, BLOCK};
+use crate::kernels::iterate::{PARALLEL_ABOVE, gathered, spread_parts};
 use crate::kernels::vector::{Task, dispatch};
 pub use element::{Compute, Element, Real};
 
@@ -21,6 +22,12 @@ pub const DEFAULT_SEED: u64 = 67_280_421_310_721;
 pub const STATE_BYTES: usize = 24 + 8 * WORDS + 40;
 /// From this many elements on the remainder of 32 bits is too uneven, and 64 are drawn.
 const WIDE_RANGE: u64 = 1 << 28;
+/// Blocks of normal numbers, or numbers, that one thread takes at a time.
+const PART: usize = 256;
+/// Weights that are drawn for at once.
+const RACES: usize = 1 << 20;
+/// Samples of a row up to which they are kept in order while they are found.
+const FEW: usize = 32;
 /// Coins that are tossed at once.
 const COINS: usize = 512;
 /// From this many elements on `randperm` draws 64 bits a step.
@@ -219,8 +226,12 @@ impl Generator {
             return;
         }
         let rest = out.len() % BLOCK;
-        for chunk in out.chunks_exact_mut(BLOCK) {
-            self.normal_block(chunk, mean, std);
+        if let Some(singles) = T::singles(out) {
+            self.normal_blocks(singles.as_chunks_mut().0, mean as f32, std as f32);
+        } else {
+            for chunk in out.chunks_exact_mut(BLOCK) {
+                self.normal_block(chunk, mean, std);
+            }
         }
         if rest == 0 {
             return;
@@ -234,6 +245,21 @@ impl Generator {
         }
         if let Some((_, last)) = out.split_last_chunk_mut::<BLOCK>() {
             self.normal_block(last, mean, std);
+        }
+    }
+
+    /// As `normal_block` for each, drawn first and then transformed on several threads.
+    fn normal_blocks(&mut self, blocks: &mut [[f32; BLOCK]], mean: f32, std: f32) {
+        for part in blocks.chunks_mut(PART) {
+            let mut words = [0; PART * BLOCK];
+            let words = &mut words[..part.len() * BLOCK];
+            self.fill_words(words);
+            dispatch(Units { words, to: part.as_flattened_mut() });
+        }
+        if blocks.len() * BLOCK < PARALLEL_ABOVE {
+            box_muller::transform_all(blocks, mean, std);
+        } else {
+            spread_parts(blocks, PART, 4, &|_, part| box_muller::transform_all(part, mean, std));
         }
     }
 
@@ -310,6 +336,23 @@ impl Generator {
     /// `exponential_(rate)`.
     pub fn fill_exponential<T: Element>(&mut self, out: &mut [T], rate: f64) {
         self.fill_f64(out, |generator| -1.0 / rate * (-f64::unit(generator)).ln_1p());
+    }
+
+    /// What `weights` over as many exponential numbers are, drawn first and then computed on several threads.
+    fn races<P: Real>(&mut self, weights: &[P]) -> Vec<P> {
+        let mut scores = weights.to_vec();
+        for some in scores.chunks_mut(RACES) {
+            let mut words = vec![0; 2 * some.len()];
+            self.fill_words(&mut words);
+            let (units, _) = words.as_chunks::<2>();
+            spread_parts(some, PART, 4, &|part, scores| {
+                for (score, &words) in scores.iter_mut().zip(&units[part * PART..]) {
+                    let time = P::from_f64(-1.0 * (-double_unit(words)).ln_1p());
+                    *score = P::from_compute(score.to_compute().over(time.to_compute()));
+                }
+            });
+        }
+        scores
     }
 
     /// `geometric_(p)`: the number of trials up to the first success.
@@ -406,25 +449,20 @@ impl Generator {
         replacement: bool,
     ) -> Result<Vec<i64>, String> {
         check_weights(weights, categories)?;
-        let mut picked = Vec::new();
         if replacement && samples > 1 {
+            let mut picked = Vec::new();
             for row in weights.chunks_exact(categories.max(1)) {
                 self.pick_with_replacement(row, samples, &mut picked);
             }
             return Ok(picked);
         }
         // The k largest of weight / exponential are a sample without replacement.
-        let mut scores = weights.to_vec();
-        self.fill_exponential(&mut scores, 1.0);
-        for (score, weight) in scores.iter_mut().zip(weights) {
-            *score = P::from_compute(weight.to_compute().over(score.to_compute()));
-        }
-        for row in scores.chunks_exact(categories.max(1)) {
-            let mut order: Vec<usize> = (0..row.len()).collect();
-            let score = |index: &usize| row.get(*index).map_or(0.0, |s| s.to_compute().into());
-            order.sort_by(|a, b| score(b).total_cmp(&score(a)));
-            picked.extend(order.iter().take(samples).map(|index| *index as i64));
-        }
+        let scores = self.races(weights);
+        let rows = scores.len() / categories.max(1);
+        let mut picked = vec![0; rows * samples];
+        spread_parts(&mut picked, samples, (PART / categories.max(1)).max(1), &|row, places| {
+            pick_first(&scores[row * categories..(row + 1) * categories], places);
+        });
         Ok(picked)
     }
 
@@ -448,21 +486,70 @@ impl Generator {
     }
 }
 
+/// The places of the highest scores, which are at least as many, the first of equals first.
+fn pick_first<P: Real>(row: &[P], places: &mut [i64]) {
+    let score = |index: usize| -> f64 { row[index].to_compute().into() };
+    if places.len() > FEW {
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        order.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
+        places.iter_mut().zip(order).for_each(|(place, index)| *place = index as i64);
+        return;
+    }
+    let mut best: Vec<(f64, usize)> = Vec::with_capacity(places.len() + 1);
+    for index in 0..row.len() {
+        let new = score(index);
+        let is_full = best.len() == places.len();
+        if is_full && best.last().is_some_and(|(worst, _)| new.total_cmp(worst).is_le()) {
+            continue;
+        }
+        let at = best.partition_point(|(old, _)| old.total_cmp(&new).is_ge());
+        best.insert(at, (new, index));
+        best.truncate(places.len());
+    }
+    places.iter_mut().zip(best).for_each(|(place, (_, index))| *place = index as i64);
+}
+
 fn check_weights<P: Real>(weights: &[P], categories: usize) -> Result<(), String> {
-    for row in weights.chunks(categories.max(1)) {
-        let mut sum = 0.0;
-        for weight in row {
-            let weight: f64 = weight.to_compute().into();
-            if !(0.0..f64::INFINITY).contains(&weight) {
-                return Err("probability tensor contains either `inf`, `nan` or element < 0".to_owned());
-            }
-            sum += weight;
+    let each = categories.max(1);
+    let sum = |row: usize| {
+        let row = &weights[row * each..weights.len().min((row + 1) * each)];
+        // Minus one where a weight is none.
+        let weight = |weight: &P| -> f64 { weight.to_compute().into() };
+        let usual = row.iter().fold(true, |usual, one| usual & (0.0..f64::INFINITY).contains(&weight(one)));
+        if usual { row.iter().map(weight).sum() } else { -1.0 }
+    };
+    let sums: Vec<f64> = gathered(weights.len().div_ceil(each), (PART / each).max(1), 0.0, sum);
+    for sum in sums {
+        if sum < 0.0 {
+            return Err("probability tensor contains either `inf`, `nan` or element < 0".to_owned());
         }
         if sum <= 0.0 {
             return Err("invalid multinomial distribution (sum of probabilities <= 0)".to_owned());
         }
     }
     Ok(())
+}
+
+/// A value of `[0, 1)` from two words, as `f64::unit` makes it.
+fn double_unit([high, low]: [u32; 2]) -> f64 {
+    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+    ((u64::from(high) << 32 | u64::from(low)) & ((1 << 53) - 1)) as f64 * STEP
+}
+
+/// Values of `[0, 1)` from words, as `f32::unit` makes them.
+struct Units<'a> {
+    words: &'a [u32],
+    to: &'a mut [f32],
+}
+
+impl Task for Units<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        const STEP: f32 = 1.0 / (1 << 24) as f32;
+        for (to, &word) in self.to.iter_mut().zip(self.words) {
+            *to = (word & 0x00ff_ffff) as i32 as f32 * STEP;
+        }
+    }
 }
 
 /// One of mt19937's words as it is handed out.

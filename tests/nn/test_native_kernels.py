@@ -55,6 +55,21 @@ def test_batch_norm(training, shape):
     check_op(run, normal(*shape), normal(3), normal(3), dtypes=["float32"], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("shape", [(2, 1), (5, 3), (70, 16), (33, 37), (300, 96), (130, 300)])
+def test_batch_norm_of_columns(training, shape):
+    channels = shape[1]
+
+    def run(lib, x, weight, bias):
+        mean, var = lib.zeros(channels, dtype=x.dtype) + 0.5, lib.ones(channels, dtype=x.dtype) * 2
+        y = lib.nn.functional.batch_norm(x, mean, var, weight, bias, training)
+        return y, mean, var, lib.nn.functional.batch_norm(x, mean, var, training=training)
+
+    small = shape[0] * channels < 100
+    check_op(run, normal(*shape), normal(channels), normal(channels), gradgrad=small, rtol=1e-6, atol=1e-6)
+    check_op(run, normal(*shape), normal(channels), normal(channels), dtypes=["float32"], rtol=1e-4, atol=1e-4)
+
+
 def test_instance_norm_and_halves():
     check_op(lambda lib, x: lib.nn.functional.instance_norm(x), normal(2, 3, 11), gradgrad=True, rtol=1e-6, atol=1e-6)
     x, weight = Case(normal(4, 9), "bfloat16"), Case(normal(9), "bfloat16")

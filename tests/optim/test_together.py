@@ -20,6 +20,14 @@ RULES = [
     ("RMSprop", {"lr": 0.1, "momentum": 0.5}),
     ("RMSprop", {"lr": 0.1, "centered": True}),
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1}),
+    ("Adamax", {"lr": 0.1, "weight_decay": 0.1}),
+    ("Adamax", {"lr": 0.1, "betas": (0.3, 0.9), "maximize": True}),
+    ("Adadelta", {"lr": 0.5, "weight_decay": 0.1}),
+    ("Adadelta", {"rho": 0.5, "maximize": True}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.1}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
+    ("ASGD", {"lr": 0.1, "weight_decay": 0.1}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.1, "t0": 1, "maximize": True}),
     ("Lion", {"lr": 0.1, "weight_decay": 0.1}),
 ]
 

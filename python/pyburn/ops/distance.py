@@ -7,6 +7,7 @@ import math
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out
+from pyburn.ops.joining import cat
 from pyburn.ops.matrices.checks import broadcast_batch
 from pyburn.ops.matrices.recorded import Backward, link
 
@@ -158,8 +159,10 @@ def corrcoef(input: Tensor) -> Tensor:
 def _euclidean(x1: Tensor, x2: Tensor) -> Tensor:
     """Distances from products, recorded; equal points have a distance, and a gradient, of about zero."""
     a, b = x1.detach(), x2.detach()
-    squares = a.square().sum(-1, keepdim=True) + b.square().sum(-1).unsqueeze(-2) - 2 * (a @ b.mT)
-    result = squares.clamp(min=0).sqrt()
+    # As in torch one product gives -2 a b + a a + b b.
+    left = cat([a * -2, a.square().sum(-1, keepdim=True), a.new_ones((*a.shape[:-1], 1))], -1)
+    right = cat([b, b.new_ones((*b.shape[:-1], 1)), b.square().sum(-1, keepdim=True)], -1)
+    result = (left @ right.mT).clamp_(min=0).sqrt_()
 
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
         (x1, x2, distances), (grad,) = context.saved, context.grads

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_settings
 
 
 class Adadelta(Stepping):
@@ -60,11 +61,23 @@ class Adadelta(Stepping):
         }
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _begin(self, p: Tensor, state: dict[str, Any]) -> None:
         if not state:
             state["step"] = tensor(0.0, dtype=float32, device="cpu")
             state["square_avg"] = zeros_like(p)
             state["acc_delta"] = zeros_like(p)
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        self._begin(p, state)
+        kept = [state["square_avg"], state["acc_delta"]]
+        if not _core._alike([p, grad, *kept]):
+            return None
+        rho = float(group["rho"])
+        state["step"] += 1
+        return "adadelta", kept, [float(group["weight_decay"]), rho, 1 - rho, float(group["eps"]), float(group["lr"])]
+
+    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        self._begin(p, state)
         rho, eps = group["rho"], group["eps"]
         state["step"] += 1
         if group["weight_decay"] != 0:

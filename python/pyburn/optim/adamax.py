@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_betas, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_betas, check_settings
 
 
 class Adamax(Stepping):
@@ -59,11 +60,24 @@ class Adamax(Stepping):
         }
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _begin(self, p: Tensor, state: dict[str, Any]) -> None:
         if not state:
             state["step"] = tensor(0.0, dtype=float32, device="cpu")
             state["exp_avg"] = zeros_like(p)
             state["exp_inf"] = zeros_like(p)
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        self._begin(p, state)
+        kept = [state["exp_avg"], state["exp_inf"]]
+        if not _core._alike([p, grad, *kept]):
+            return None
+        beta1, beta2 = (float(beta) for beta in group["betas"])
+        state["step"] += 1
+        rate = float(group["lr"]) / (1 - beta1 ** state["step"].item())
+        return "adamax", kept, [float(group["weight_decay"]), 1 - beta1, beta2, float(group["eps"]), rate]
+
+    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        self._begin(p, state)
         beta1, beta2 = group["betas"]
         state["step"] += 1
         if group["weight_decay"] != 0:

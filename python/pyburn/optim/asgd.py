@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_settings
 
 
 class ASGD(Stepping):
@@ -60,13 +61,27 @@ class ASGD(Stepping):
         }
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        lr, lambd = float(group["lr"]), group["lambd"]
+    def _begin(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         if not state:
             state["step"] = tensor(0.0, dtype=float32, device=p.device)
-            state["eta"] = tensor(lr, dtype=float32, device=p.device)
+            state["eta"] = tensor(float(group["lr"]), dtype=float32, device=p.device)
             state["mu"] = tensor(1.0, dtype=float32, device=p.device)
             state["ax"] = zeros_like(p)
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        self._begin(p, state, group)
+        if not _core._alike([p, grad, state["ax"]]):
+            return None
+        lr, lambd = float(group["lr"]), float(group["lambd"])
+        state["step"] += 1
+        step, eta, mu = state["step"].item(), state["eta"].item(), state["mu"].item()
+        state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1, step - group["t0"]))
+        return "asgd", [state["ax"]], [float(group["weight_decay"]), 1 - lambd * eta, eta, mu]
+
+    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        self._begin(p, state, group)
+        lr, lambd = float(group["lr"]), group["lambd"]
         state["step"] += 1
         step, eta, mu = state["step"].item(), state["eta"].item(), state["mu"].item()
         if group["weight_decay"] != 0:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyburn import _core
 from pyburn._core import Tensor, float32
 from pyburn.ops import tensor, zeros_like
-from pyburn.optim.optimizer import Stepping, check_betas, check_settings
+from pyburn.optim.optimizer import Native, Stepping, check_betas, check_settings
 
 
 class NAdam(Stepping):
@@ -65,12 +66,32 @@ class NAdam(Stepping):
         }
         super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def _begin(self, p: Tensor, state: dict[str, Any]) -> None:
         if not state:
             state["step"] = tensor(0.0, dtype=float32, device="cpu")
             state["mu_product"] = tensor(1.0, dtype=float32, device="cpu")
             state["exp_avg"] = zeros_like(p)
             state["exp_avg_sq"] = zeros_like(p)
+
+    def _native(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Native | None:
+        self._begin(p, state)
+        kept = [state["exp_avg"], state["exp_avg_sq"]]
+        if not _core._alike([p, grad, *kept]):
+            return None
+        lr, decay = float(group["lr"]), float(group["weight_decay"])
+        beta1, beta2 = (float(beta) for beta in group["betas"])
+        state["step"] += 1
+        step = state["step"].item()
+        mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
+        state["mu_product"] *= mu
+        product = state["mu_product"].item()
+        added, shrink = (0.0, 1 - lr * decay) if group["decoupled_weight_decay"] else (decay, 1.0)
+        rates = [lr * (1.0 - mu) / (1.0 - product), lr * mu_next / (1.0 - product * mu_next)]
+        share, eps = 1 - beta2**step, float(group["eps"])
+        return "nadam", kept, [added, shrink, 1 - beta1, beta2, 1 - beta2, share, eps, *rates]
+
+    def _update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        self._begin(p, state)
         lr, (beta1, beta2) = float(group["lr"]), group["betas"]
         state["step"] += 1
         step = state["step"].item()

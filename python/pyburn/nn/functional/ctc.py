@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pyburn._core import Tensor
+from pyburn._core import Tensor, float32, float64, int64, is_grad_enabled
+from pyburn.autograd import grad as gradients
 from pyburn.nn.functional._reduce import reduced
 from pyburn.ops import arange
+from pyburn.ops.matrices.recorded import Backward, link
 
 # Stands for log(0): finite, as the difference of two true infinities would be NaN.
 _NEVER = -1e30
@@ -46,8 +48,45 @@ def ctc_loss(
     inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
     times, samples, classes = batched.shape
     _check(inputs, lengths, times, samples, classes, blank)
+    _check_targets(targets, lengths)
+    if batched.device.type == "cpu" and batched.dtype in (float32, float64):
+        losses = _native(batched, targets, inputs, lengths, blank, zero_infinity)
+    else:
+        losses = _composed(batched, targets, inputs, lengths, blank, zero_infinity)
+    if reduction == "mean":
+        return (losses / losses.new_tensor([max(n, 1) for n in lengths])).mean()
+    return reduced(losses if log_probs.dim() == 3 else losses.squeeze(0), reduction)
+
+
+def _native(
+    log_probs: Tensor, targets: Tensor, inputs: list[int], lengths: list[int], blank: int, zero_infinity: bool
+) -> Tensor:
+    """The losses (N) by a kernel, which gives their slope too; a slope that is recorded comes from `_composed`."""
+    labels = targets.detach().to("cpu", int64)
+    sloped = is_grad_enabled() and log_probs.requires_grad
+    losses, slope = log_probs.detach()._ctc(labels, inputs, lengths, blank, zero_infinity, sloped)
+    if not sloped:
+        return losses
+
+    def rule(context: Backward) -> tuple[Tensor | None, ...]:
+        (log_probs, slope), (grad,) = context.saved, context.grads
+        if grad is None:
+            return (None,)
+        if not is_grad_enabled():
+            return (slope * grad.reshape(1, -1, 1),)
+        again = _composed(log_probs, labels, inputs, lengths, blank, zero_infinity)
+        return (gradients(again, log_probs, grad, create_graph=True)[0],)
+
+    link("CtcLossBackward0", [log_probs], [losses], [log_probs, slope], rule)
+    return losses
+
+
+def _composed(
+    batched: Tensor, targets: Tensor, inputs: list[int], lengths: list[int], blank: int, zero_infinity: bool
+) -> Tensor:
+    """The losses (N) of recorded ops."""
+    samples, longest = batched.shape[1], max(lengths, default=0)
     rows = _rows(targets, lengths)
-    longest = max(lengths, default=0)
     # Blanks stand before, between and after the labels: (N, L) with L = 2 S + 1.
     spread = [
         [blank if i % 2 == 0 else row[i // 2] if i // 2 < len(row) else blank for i in range(2 * longest + 1)]
@@ -58,10 +97,7 @@ def ctc_loss(
     wide = batched.double() if batched.device.type == "cpu" else batched
     losses = (_no_value(wide, inputs) - _log_likelihood(wide, labels, inputs, lengths, blank)).to(batched.dtype)
     lost = losses.detach() > -_NEVER / 2
-    losses = losses.masked_fill(lost, 0.0 if zero_infinity else math.inf)
-    if reduction == "mean":
-        return (losses / losses.new_tensor([max(n, 1) for n in lengths])).mean()
-    return reduced(losses if log_probs.dim() == 3 else losses.squeeze(0), reduction)
+    return losses.masked_fill(lost, 0.0 if zero_infinity else math.inf)
 
 
 def _no_value(log_probs: Tensor, inputs: list[int]) -> Tensor:
@@ -91,17 +127,21 @@ def _check(inputs: list[int], lengths: list[int], times: int, samples: int, clas
         raise RuntimeError(f"ctc_loss: blank is {blank} but must be one of the {classes} classes, from 0 on.")
 
 
-def _rows(targets: Tensor, lengths: list[int]) -> list[list[int]]:
-    """The label sequence of each sample, without what fills it up."""
+def _check_targets(targets: Tensor, lengths: list[int]) -> None:
     if targets.dim() == 2:
         if max(lengths, default=0) > targets.shape[1]:
             raise RuntimeError(
                 f"ctc_loss: Expected tensor to have size at least {max(lengths)} at dimension 1, but got size "
                 f"{targets.shape[1]} for argument 'targets'; target_lengths are {lengths}."
             )
-        return [row[:n] for row, n in zip(targets.tolist(), lengths, strict=True)]
-    if sum(lengths) != targets.numel():
+    elif sum(lengths) != targets.numel():
         raise RuntimeError(f"ctc_loss: targets have {targets.numel()} labels but target_lengths sum to {sum(lengths)}.")
+
+
+def _rows(targets: Tensor, lengths: list[int]) -> list[list[int]]:
+    """The label sequence of each sample, without what fills it up."""
+    if targets.dim() == 2:
+        return [row[:n] for row, n in zip(targets.tolist(), lengths, strict=True)]
     values, rows, start = targets.tolist(), [], 0
     for n in lengths:
         rows.append(values[start : start + n])
