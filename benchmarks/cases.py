@@ -207,6 +207,18 @@ def pad(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect")
 
 
+def large_norm(lib: Any) -> Callable[[], object]:
+    """Norms of a thousand rows of a thousand floats."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.norm(dim=1)
+
+
+def large_cdist(lib: Any) -> Callable[[], object]:
+    """Distances of a thousand points of 64 coordinates."""
+    a = lib.rand(1000, 64)
+    return lambda: lib.cdist(a, a)
+
+
 def large_linspace(lib: Any) -> Callable[[], object]:
     """`linspace` of a million points."""
     return lambda: lib.linspace(0, 1, 1_000_000)
@@ -313,6 +325,8 @@ CASES: dict[str, Case] = {
         conv2d,
         max_pool2d,
         pad,
+        large_norm,
+        large_cdist,
         large_linspace,
         avg_pool2d,
         large_to,

@@ -1,4 +1,4 @@
-//! Products of columns and norms of float32, carried in float64 (benchmarks/bars.py: prod 0, norm 1).
+//! Products of columns and norms of float32, carried in float64 (benchmarks/bars.py: prod 0; cases.py: large_norm).
 //!
 //! As in `reduce`, the order depends on the shape alone. A long product of float32 soon meets subnormal numbers, which are
 //! slow; in float64 it seldom does.
