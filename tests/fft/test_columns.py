@@ -95,3 +95,27 @@ print(pyburn.cat([pyburn.view_as_real(part).reshape(-1) for part in parts]).doub
 @pytest.mark.parametrize("width", WIDTHS)
 def test_narrower_vectors(width):
     check_width(PROGRAM, width, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("rows", [7, 8, 16, 33])
+def test_every_kind_of_line_whose_elements_are_neighbours(length, rows):
+    real, both = values((rows, length)), values((rows, length), True)
+    for name in ("fft", "ifft", "rfft", "ihfft"):
+        agree(lambda lib, x, name=name: getattr(lib.fft, name)(x), real)
+    for name in ("fft", "ifft", "irfft", "hfft"):
+        if length > 1 or name in ("fft", "ifft"):
+            agree(lambda lib, x, name=name: getattr(lib.fft, name)(x), both)
+            agree(lambda lib, x, name=name: getattr(lib.fft, name)(x, length + 4, norm="ortho"), both)
+    agree(lambda lib, x: lib.fft.rfft(x.unfold(1, 2, 1), dim=-1), values((rows, length + 1)))
+
+
+def test_neighbours_in_other_places():
+    x = values((9, 3, 40))
+    agree(lambda lib, x: lib.fft.rfft(x[:, :, 3:33]), x)
+    agree(lambda lib, x: lib.fft.rfft(x[:, 1].expand(9, 40)), x)
+    agree(lambda lib, x: lib.fft.rfft(x.transpose(0, 1)), x)
+    y = values((16, 20))
+    y[3, 5], y[4, 6] = np.nan, np.inf
+    found, expected = to_torch(pyburn.fft.rfft(from_torch(y))), torch.fft.rfft(y)
+    assert torch.equal(torch.isfinite(found.abs()), torch.isfinite(expected.abs()))
