@@ -17,8 +17,9 @@ HERE = Path(__file__).parent
 INTRODUCTION = """# pyburn and PyTorch on the CPU
 
 Written by `make bench`; pyburn's time over PyTorch's, the middle of the rounds, with the smallest and the largest in
-brackets. Both libraries run in turn, row by row, on the same machine. Below 1.0 pyburn is the faster one; a bar is the
-largest ratio that a group is meant to have, and a ratio above it is **bold**.
+brackets. Both libraries run in turn, row by row, on the same machine; a round for part of which the host kept its
+processors for others (as Linux counts it) is run again for both, up to three times. Below 1.0 pyburn is the faster
+one; a bar is the largest ratio that a group is meant to have, and a ratio above it is **bold**.
 
 {hardware}
 """

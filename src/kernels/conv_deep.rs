@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::conv_tile::{self, Start, Walk};
-use super::convolve::Pass;
+use super::convolve::{Pass, split};
 use super::scratch::Shared;
 use super::simd::Simd;
 use super::widest::Work;
@@ -12,11 +12,22 @@ use super::widest::Work;
 /// Filters of a panel: three of the widest vectors.
 pub const PANEL: usize = 48;
 
+/// Filters of each panel of so many: the last one has no vector to itself, which would wait for its factors.
+pub fn panels(filters: usize) -> Vec<Range<usize>> {
+    const THIRD: usize = PANEL / 3;
+    let last = filters % PANEL;
+    let lonely = filters > PANEL && (1..=THIRD).contains(&last);
+    let even = if lonely { filters / PANEL - 1 } else { filters / PANEL } * PANEL;
+    let step = if lonely { 2 * THIRD } else { PANEL };
+    let rest = (even..filters).step_by(step).map(|first| first..(first + step).min(filters));
+    split(even, PANEL).into_iter().chain(rest).collect()
+}
+
 /// Places whose sums are held at once, and depths that are added to them at a time by the widest vectors, of others as many
 /// fewer: so many of the panel stay in the first cache (512-512 3x3 at 7 b8 on one thread of Zen 3: 74 GFLOP/s, 54 from the
 /// next one).
 pub const PLACES: usize = 512;
-const DEPTHS: usize = 256;
+const DEPTHS: usize = 144;
 
 /// Some rows of results of all units, at some of their places.
 pub struct Deep<'a> {

@@ -29,8 +29,9 @@ const HEAVY: usize = 1 << 19;
 const SUMS: usize = 4096;
 const DEPTHS: usize = 144;
 
-/// Depth of a short sum.
+/// Depth of a short sum, and of a long one (128-256 3x3 /2 at 28 b8: 5.3 ms by columns, 4.9 by filters).
 const SHORT: usize = 64;
+const LONG: usize = 512;
 
 /// Results of a filter that are few, and floats of weights to go through for them that are many.
 const FEW: usize = 128;
@@ -562,12 +563,15 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether vectors along the columns of so many units would hold little but what lies between rows.
+    /// Whether vectors along the columns of so many units would hold little but what lies between rows; or sums are so long
+    /// that rows of the weight, which lie whole in vectors, are read faster than columns of the sheets, which do not.
     fn is_deep(&self, units: usize) -> bool {
         let used = self.sheet.columns.next_multiple_of(16);
         let several = self.groups == 1 && self.rows >= 16 && units > 1 && units * self.places() >= 64;
         // Where every second element is written the weight is read across its rows, which panels of it save.
-        several && used <= 128 && (!self.is_dense() || 5 * self.places() < 4 * used)
+        let sparse = used <= 128 && (!self.is_dense() || 5 * self.places() < 4 * used);
+        let long = used <= 1024 && self.is_dense() && self.depth() >= LONG;
+        several && (sparse || long)
     }
 
     /// Whether all results of a filter fill a few vectors, and large weights are read for them.
@@ -595,9 +599,9 @@ impl Pass<'_> {
             let parts = deep_parts(self.rows, places, guard::threads());
             let out = out.at_offset(first * self.plane() * self.rows);
             spread_over(parts.len(), 1, &|index| {
-                let (rows, places) = parts[index].clone();
+                let (number, rows, places) = parts[index].clone();
                 let sheets = if direct { images.at(0) } else { shared.at(0) };
-                let ready = kept.as_ref().map(|kept| &kept.get()[rows.start / PANEL * panel..][..panel]);
+                let ready = kept.as_ref().map(|kept| &kept.get()[number * panel..][..panel]);
                 let own = if ready.is_some() { 0 } else { panel };
                 with_scratch(own + PLACES * PANEL, |memory| {
                     let (memory, sums) = memory.split_at_mut(own);
@@ -613,7 +617,8 @@ impl Pass<'_> {
 
     /// The panels of all rows that were kept, or are from now on, the second time that the weight is seen.
     fn kept_panels(&self, keeper: &Keeper) -> Option<Arc<Values>> {
-        let length = self.rows.div_ceil(PANEL) * self.depth() * PANEL;
+        let parts = conv_deep::panels(self.rows);
+        let length = parts.len() * self.depth() * PANEL;
         let again = match keeper.find() {
             Found::Values(values) => return Some(values).filter(|values| values.get().len() == length),
             Found::Again => true,
@@ -624,7 +629,6 @@ impl Pass<'_> {
         }
         let mut panels = Room::new(length);
         let to = panels.shared();
-        let parts = split(self.rows, PANEL);
         spread_over(parts.len(), 1, &|index| {
             let size = self.depth() * PANEL;
             // SAFETY: each panel has a place of its own.
@@ -651,19 +655,19 @@ impl Pass<'_> {
     }
 }
 
-/// Rows and places for tasks of equal work, thread after thread: whole panels, as many for each, and a part of the places
-/// of those that are left. Results do not depend on it.
-fn deep_parts(rows: usize, places: usize, threads: usize) -> Vec<(Range<usize>, Range<usize>)> {
-    let panels = split(rows, PANEL);
-    let whole = rows / PANEL / threads * threads;
+/// The number of a panel, its rows, and places for each task, thread after thread: whole panels, as many for each, and a
+/// part of the places of those that are left. Results do not depend on it.
+fn deep_parts(rows: usize, places: usize, threads: usize) -> Vec<(usize, Range<usize>, Range<usize>)> {
+    let panels: Vec<_> = conv_deep::panels(rows).into_iter().enumerate().collect();
+    let whole = panels.iter().filter(|(_, rows)| rows.len() == PANEL).count() / threads * threads;
     let step = places.div_ceil(threads).next_multiple_of(8).max(64);
     let shares = split(places, step);
     let mut parts = Vec::new();
     for thread in 0..threads.max(shares.len()) {
         let own = (thread * whole / threads).min(whole)..((thread + 1) * whole / threads).min(whole);
-        parts.extend(panels[own].iter().map(|rows| (rows.clone(), 0..places)));
+        parts.extend(panels[own].iter().map(|(number, rows)| (*number, rows.clone(), 0..places)));
         if let Some(share) = shares.get(thread) {
-            parts.extend(panels[whole..].iter().map(|rows| (rows.clone(), share.clone())));
+            parts.extend(panels[whole..].iter().map(|(number, rows)| (*number, rows.clone(), share.clone())));
         }
     }
     parts
