@@ -315,8 +315,14 @@ pub fn compare(op: Compare, name: &str, dtype: DType, at: Places<'_>) -> Result<
         };
     }
     with_bits!(dtype, T => match op {
-        Compare::Eq => return Ok(run!(T, |a, b| u8::from(a == b))),
-        Compare::Ne => return Ok(run!(T, |a, b| u8::from(a != b))),
+        Compare::Eq => {
+            run!(T, |a, b| u8::from(a == b));
+            return Ok(());
+        }
+        Compare::Ne => {
+            run!(T, |a, b| u8::from(a != b));
+            return Ok(());
+        }
         _ => {}
     }, else {
         return complex::compare(op, name, dtype, at);

@@ -196,7 +196,7 @@ impl<T: Powers> Task for Sample<'_, T> {
         let (ahead, last) = self.ahead::<FMA>(&labels, &barred, self.slopes.is_some());
         let line = &ahead[last..last + labels.len() + 2];
         let loss = -log_sum::<T, FMA>(line[labels.len() + 1], line[labels.len()], NEVER);
-        let possible = !(loss > -NEVER / 2.0);
+        let possible = loss.is_nan() || loss <= -NEVER / 2.0;
         *self.loss = if possible { loss } else { lost };
         match self.slopes {
             Some(slopes) if possible => self.slope::<FMA>(slopes, &labels, &barred, &ahead, loss),

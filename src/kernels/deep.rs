@@ -219,7 +219,7 @@ fn columns<R: Rule>(input: Memory, plan: &Plan, output: Memory) {
         dispatch(Columns::<R> { from, step: reduced.from, rows, totals, rule: PhantomData });
     };
     if plan.outputs.saturating_mul(plan.count) >= PARALLEL_ABOVE {
-        spread_over(tasks * units, (TASK / (ROWS * COLUMNS)).max(1), &unit);
+        spread_over(tasks * units, 1, &unit);
     } else {
         (0..tasks * units).for_each(unit);
     }

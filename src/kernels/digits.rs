@@ -75,7 +75,7 @@ mod tests {
             let mut keys: Vec<u64> = (0..length)
                 .map(|at| {
                     seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    (seed >> 32) % range << 32 | at
+                    (((seed >> 32) % range) << 32) | at
                 })
                 .collect();
             let mut expected = keys.clone();

@@ -1,6 +1,6 @@
 //! Planes with copies of their own elements around them, and the sums over such copies (benchmarks/cases.py: pad).
 
-use super::index::meet_row;
+use super::index_put::meet_row;
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
 use super::vector::{Task, dispatch};

@@ -39,6 +39,8 @@ pub mod gemm;
 pub mod grid;
 pub mod gru;
 pub mod index;
+pub mod index_put;
+pub mod index_take;
 pub mod introsort;
 pub mod iterate;
 pub mod ldl;

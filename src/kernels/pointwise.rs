@@ -331,13 +331,16 @@ unsafe fn widened(row: Line<u16>, part: Range<usize>, widen: Direct, to: &mut [f
     }
 }
 
+/// Computes a row of float32 from others.
+type RowOf<'a, const N: usize> = dyn Fn(&mut [f32], [&[f32]; N]) + Sync + 'a;
+
 /// `out = f(inputs)` of 16-bit floats, where `f` computes rows of float32 from such: each result is rounded once.
 pub fn map_halves<const N: usize, const M: usize>(
     dtype: DType,
     shape: &[usize],
     out: Strided<'_>,
     inputs: [Strided<'_>; N],
-    f: &(dyn Fn(&mut [f32], [&[f32]; N]) + Sync),
+    f: &RowOf<'_, N>,
 ) -> bool {
     let (Some(widen), Some(narrow)) = (direct(dtype, DType::F32), direct(DType::F32, dtype)) else { return false };
     let views: [Strided<'_>; M] = std::array::from_fn(|view| if view == 0 { out } else { inputs[view - 1] });

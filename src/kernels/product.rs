@@ -11,7 +11,6 @@ use super::dots::Dots;
 use super::iterate::spread_over;
 use super::micro::{Ahead, Finish, Isa, Panel, STEPS, Start, Tile};
 use super::narrow::Kind;
-use super::scratch::roomy;
 use crate::guard;
 
 /// One side of a product as rows ("lanes") of `depth` elements: of the left side they are rows of the result, of the right
@@ -183,7 +182,7 @@ pub fn with_scratch<R>(elements: usize, call: impl FnOnce(*mut f32) -> R) -> R {
     let mut memory = SCRATCH.take();
     let lines = elements.div_ceil(LINE);
     if memory.len() < lines {
-        memory = roomy(lines, Line([0.0; LINE]));
+        memory = vec![Line([0.0; LINE]); lines];
     }
     let result = call(memory.as_mut_ptr().cast());
     // Work that rayon began meanwhile may have left its own.

@@ -435,7 +435,7 @@ impl Weight<'_> {
     /// The same in the order of kept ones.
     fn turn_to_keep(self, rows: usize, sources: usize) -> Vec<f32> {
         let matrix = rows.next_multiple_of(SIDE) * sources;
-        let mut windows = written(16 * matrix, 0.0);
+        let mut windows = written(16 * matrix);
         let to = Shared::of(&mut windows);
         spread_over(rows.div_ceil(SIDE), 1, &|side| {
             let block = SIDE * sources;

@@ -20,6 +20,7 @@ use crate::guard;
 use crate::kernels::index::{self, Along, Places, Slabs, Update};
 use crate::kernels::iterate::PARALLEL_ABOVE;
 use crate::kernels::memory::{Memory, Numbers};
+use crate::kernels::{index_put, index_take};
 use crate::tensor::geometry::{Dims, Geometry};
 use crate::tensor::{Tensor, device_view, prim};
 
@@ -363,10 +364,10 @@ fn take_cpu(x: &Tensor, rows: &Rows, shape: &[usize]) -> Result<Tensor> {
     }
     let inside = guarded("index", out.numel(), || match rows.places() {
         // SAFETY: `out` is fresh and has room for all rows; numbers were checked, or are by `gather`.
-        Places::Along(along, numbers) => unsafe { index::gather(from, along, numbers, width, to) },
+        Places::Along(along, numbers) => unsafe { index_take::gather(from, along, numbers, width, to) },
         // SAFETY: as above.
         Places::Slabs(slabs) => unsafe {
-            index::take(from, slabs, width, to);
+            index_take::take(from, slabs, width, to);
             true
         },
     })?;
@@ -409,7 +410,7 @@ fn put_cpu(target: &Tensor, rows: &Rows, values: &Tensor, update: Update) -> Res
     let (dtype, values) = (target.dtype(), values.contiguous_data()?);
     let (to, from) = (Memory::first(target)?, Memory::first(&values)?);
     // SAFETY: there is one value for each place, the numbers are in range, and the two tensors are apart.
-    guarded("index_put", values.numel(), || unsafe { index::put(to, rows.places(), from, dtype, update) })?
+    guarded("index_put", values.numel(), || unsafe { index_put::put(to, rows.places(), from, dtype, update) })?
 }
 
 /// As `put`, but written to `x` itself, where that needs neither a history nor a copy; else false, and nothing is done.

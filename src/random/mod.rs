@@ -347,7 +347,7 @@ impl Generator {
             let (units, _) = words.as_chunks::<2>();
             spread_parts(some, PART, 4, &|part, scores| {
                 for (score, &words) in scores.iter_mut().zip(&units[part * PART..]) {
-                    let time = P::from_f64(-1.0 * (-double_unit(words)).ln_1p());
+                    let time = P::from_f64(-(-double_unit(words)).ln_1p());
                     *score = P::from_compute(score.to_compute().over(time.to_compute()));
                 }
             });

@@ -252,7 +252,7 @@ def test_weights_over_one_memory():
         assert close(convolve(x, half), exact(x, half))
 
 
-@pytest.mark.parametrize("shape", [(80, 50, 9, 27), (48, 100, 20, 14), (64, 69, 14, 14)])
+@pytest.mark.parametrize("shape", [(80, 50, 9, 27), (48, 100, 20, 14), (64, 69, 14, 14), (256, 261, 17, 15)])
 def test_odd_sizes(shape):
     channels, filters, *spatial = shape
     x, w, b = pyburn.randn(2, channels, *spatial), pyburn.randn(filters, channels, 3, 3), pyburn.randn(filters)

@@ -106,11 +106,13 @@ def test_dot(size, dtype):
     a, b = numbers(size + 1, dtype=dtype)[1:], numbers(size, dtype=dtype)
     tolerance = 1e-12 if dtype == np.float64 else 2e-6
     check(
-        lambda lib, a, b: (a @ b, a.dot(b), a[:: 2 if size else 1] @ b[:: 2 if size else 1]),
+        lambda lib, a, b: (a @ b, a.dot(b), a[:: 2 if size else 1] @ b[:: 2 if size else 1], b[1:] @ b[:-1]),
         a,
         b,
         atol=tolerance * (size + 9) ** 0.5,
     )
+    same = from_torch(b)
+    torch.testing.assert_close(to_torch(same @ same), (b.double() @ b.double()).to(b.dtype), rtol=1e-6, atol=0.0)
     a, b = a.requires_grad_(), b.requires_grad_()
     x, y = (from_torch(one.detach()).requires_grad_() for one in (a, b))
     one, other = (p.dot(q) for p, q in ((a, b), (x, y)))
