@@ -117,6 +117,8 @@ def run(setting: Setting, rounds: int, names: list[str]) -> dict[str, list[Resul
             result = measure(peers, row, group.bar, rounds)
             print(result, flush=True)
             found.setdefault(title, []).append(result)
+    for peer in peers:
+        peer.close()
     every = [result for results in found.values() for result in results]
     if every:
         print(f"geometric mean of {len(every)} rows: {mean(every):.2f}")
@@ -131,6 +133,8 @@ def growth(setting: Setting, rounds: int) -> dict[str, list[Result]]:
     for name, scales in SCALES.items():
         found[name] = [measure(peers, f"{name}@{index}", math.inf, rounds) for index in range(len(scales))]
         print(f"{name:40} " + " ".join(result.problem or f"{result.ratio:7.2f}" for result in found[name]), flush=True)
+    for peer in peers:
+        peer.close()
     return found
 
 
@@ -139,7 +143,10 @@ def memory(setting: Setting) -> list[Result]:
     print(f"\n{'peak memory':40} {'pyburn MB':>11} {'torch MB':>11} {'ratio':>7}")
     found = []
     for name in GROUPS["training"].rows:
-        ours, theirs = (setting.peer(library).ask(f"peak {name}") for library in ("pyburn", "torch"))
+        peers = [setting.peer(library) for library in ("pyburn", "torch")]
+        ours, theirs = (peer.ask(f"peak {name}") for peer in peers)
+        for peer in peers:
+            peer.close()
         found.append(Result(name, 1.0, (ours,), (theirs,)))
         print(f"{name:40} {ours:11.1f} {theirs:11.1f} {ours / theirs:7.2f}", flush=True)
     return found
