@@ -79,7 +79,7 @@ def measure(statement: object) -> float:
     count = 1
     while (spent := timer.timeit(count)) < 0.02:
         count = max(count * 2, int(count * 0.02 / max(spent, 1e-9)))
-    return min(timer.repeat(3, count)) / count
+    return min(timer.repeat(5, count)) / count
 
 
 def main() -> None:

@@ -121,14 +121,14 @@ RETURNS = by_name(
         "Generator": "_default_generator clone_state manual_seed set_state",
         "Iterator[Tensor]": "__iter__",
         "None": (
-            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _empty_cache _fused_step _move_storage "
+            "__delitem__ __init__ __setitem__ __setstate__ _after_fork_in_child _empty_cache _move_storage "
             "_own_generator _pop_saved_hooks _push_saved_hooks _reset_peak_memory _set_aliased _set_function_modes "
             "_set_history _swap _track _watch_classes retain_grad "
             "set_default_device set_default_dtype set_num_threads synchronize"
         ),
         "_DType": "get_default_dtype promote_types result_type to_complex to_real",
         "_bool": (
-            "__bool__ __contains__ _alike _binary_out _each_alike _takes_over _unary_out allclose can_cast equal "
+            "__bool__ __contains__ _alike _binary_out _fused_step _takes_over _unary_out allclose can_cast equal "
             "is_inference"
         ),
         "_bytes": "_bytes",

@@ -12,8 +12,12 @@ use super::math;
 use super::memory::Elements;
 use super::micro::{Ahead, Finish, Isa, Panel, Tile};
 use super::product::{Even, with_scratch};
-use super::softmax::{fold, fold_changed};
+use super::softmax::{fold, fold_changed, greater};
+#[cfg(target_arch = "x86_64")]
+use super::vector::is_wide;
 use super::vector::{Task, dispatch};
+#[cfg(target_arch = "x86_64")]
+use super::wide_rows;
 
 /// Multiplications of queries and keys below which threads cost more than they save.
 const PARALLEL_ABOVE: usize = 1 << 19;
@@ -235,6 +239,26 @@ pub unsafe fn add_mask(row: &mut [f32], mask: Option<View>, query: usize) {
     }
 }
 
+/// What is taken away from scores of which this is the greatest: where nothing is seen all powers are zero, not powers of a
+/// difference of infinities.
+#[inline(always)]
+pub fn shift(top: f32) -> f32 {
+    if top == f32::NEG_INFINITY { 0.0 } else { top }
+}
+
+/// Scores become powers of their distance from the greatest of them and `before`, which is given with the sum of the powers.
+#[inline(always)]
+fn powers<const FMA: bool>(row: &mut [f32], before: f32) -> (f32, f32) {
+    #[cfg(target_arch = "x86_64")]
+    if is_wide::<f32>() {
+        // SAFETY: the processor has AVX-512.
+        return unsafe { wide_rows::powers(row, before) };
+    }
+    let top = fold(row, before, |x| x, greater);
+    let safe = shift(top);
+    (top, fold_changed(row, 0.0, |x| math::exp_down::<FMA>(x - safe), |sum, x| sum + x))
+}
+
 impl Task for Weigh<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -247,11 +271,8 @@ impl Task for Weigh<'_> {
             // SAFETY: a mask has the scores' shape.
             unsafe { add_mask(row, self.mask, query) };
             let [before, sum, _] = self.state[query];
-            let top = fold(row, before, |x| x, |top, x| if x > top { x } else { top });
-            // Where nothing is seen all powers are zero, not powers of a difference of infinities.
-            let safe = if top == f32::NEG_INFINITY { 0.0 } else { top };
-            let own = fold_changed(row, 0.0, |x| math::exp_down::<FMA>(x - safe), |sum, x| sum + x);
-            let old = math::exp_down::<FMA>(before - safe);
+            let (top, own) = powers::<FMA>(row, before);
+            let old = math::exp_down::<FMA>(before - shift(top));
             self.state[query] = [top, sum * old + own, old];
             if let Some(kept) = self.kept {
                 // SAFETY: there is a bit for each score.

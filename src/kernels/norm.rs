@@ -5,11 +5,16 @@
 use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
+#[cfg(target_arch = "x86_64")]
+use super::processor::asks_ahead;
+use super::processor::streamed_above;
 use super::real::Real;
 use super::scratch::Shared;
+#[cfg(target_arch = "x86_64")]
+use super::vector::is_wide;
 use super::vector::{Task, dispatch};
 #[cfg(target_arch = "x86_64")]
-use super::{processor::asks_ahead, vector::is_wide, wide_rows};
+use super::wide_rows::{self, To};
 
 const LANES: usize = 64;
 /// Rows whose sums for the parameters are kept together, at least.
@@ -79,6 +84,12 @@ fn row_moments<T: Real>(x: &[T], centred: bool) -> (T, T) {
     if centred { moments(x) } else { (T::of(0.0), sum(x, |x| x * x) / T::of(x.len() as f64)) }
 }
 
+/// Whether so many results are written past the caches: from 6 MB on (4000 rows of 1000: 605 us through them, 536 past them; 1000
+/// rows 123 and 131).
+fn is_far(numel: usize) -> bool {
+    numel * size_of::<f32>() >= 2 * streamed_above()
+}
+
 fn spread(count: usize, each: usize, task: &(dyn Fn(usize) + Sync)) {
     if count * each < PARALLEL_ABOVE {
         (0..count).for_each(task);
@@ -140,10 +151,13 @@ impl<T: Real> Task for RowForward<'_, T> {
     }
 }
 
-fn row_forward<T: Real>(row: RowForward<'_, T>) {
+fn row_forward<T: Real>(row: RowForward<'_, T>, streamed: bool) {
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = streamed;
     #[cfg(target_arch = "x86_64")]
     if is_wide::<T>() {
-        let (x, out, length) = (row.x.as_ptr().cast::<f32>(), row.out.as_mut_ptr().cast::<f32>(), row.x.len());
+        let (x, length) = (row.x.as_ptr().cast::<f32>(), row.x.len());
+        let out = To { to: row.out.as_mut_ptr().cast(), streamed };
         // SAFETY: `T` is float32, the processor has AVX-512, and parameters are as long as the row.
         unsafe {
             let [mean, variance] = wide_rows::moments(x, length, row.centred);
@@ -163,12 +177,13 @@ fn row_forward<T: Real>(row: RowForward<'_, T>) {
 /// # Safety
 /// `out` has room for all elements, `mean` and `variance` for all rows, and nobody else uses them.
 pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Shared<T>, mean: Shared<T>, variance: Shared<T>) {
+    let streamed = is_far(rows.x.len());
     spread(rows.x.len() / rows.size.max(1), rows.size, &|row| {
         let start = row * rows.size;
         let mut found = [T::of(0.0); 2];
         // SAFETY: rows are apart, and inside by the caller's promise.
         let part = unsafe { out.slice(start, rows.size) };
-        row_forward(RowForward {
+        let own = RowForward {
             x: &rows.x[start..start + rows.size],
             out: part,
             weight: rows.weight,
@@ -176,7 +191,8 @@ pub unsafe fn rows_forward<T: Real>(rows: &Rows<'_, T>, out: Shared<T>, mean: Sh
             epsilon: T::of(rows.epsilon),
             centred: rows.centred,
             found: &mut found,
-        });
+        };
+        row_forward(own, streamed);
         // SAFETY: as above.
         unsafe {
             mean.slice(row, 1)[0] = found[0];
@@ -463,7 +479,7 @@ unsafe fn slab_forward<T: Real>(at: &Channels<'_, T>, slab: usize, mean: T, vari
     #[cfg(target_arch = "x86_64")]
     if is_wide::<T>() {
         let numbers = [mean, factor, bias].map(Real::single);
-        let target = out.as_mut_ptr().cast();
+        let target = To { to: out.as_mut_ptr().cast(), streamed: is_far(at.x.len()) };
         // SAFETY: `T` is float32, and the processor has AVX-512.
         return unsafe {
             let sizes = (x.len(), at.together * at.size);

@@ -121,7 +121,7 @@ const SHALLOW: usize = 16;
 /// then.
 const DIRECT: usize = 1 << 18;
 const ACROSS: usize = 1 << 16;
-const ROWS: usize = 280;
+const ROWS: usize = 560;
 /// Panels of rows for each thread up to which all threads get as many.
 const EVEN: usize = 32;
 

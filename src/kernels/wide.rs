@@ -100,6 +100,15 @@ wide! {
         _mm512_maskz_scalef_ps(some, near_power(rest), k)
     }
 
+    /// As `math::exp_down`.
+    pub fn exp_down(x: V) -> V {
+        let least = set(-87.3);
+        let some = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, least);
+        // A NaN is the second operand, and stays.
+        let (rest, k) = split(_mm512_max_ps(least, x));
+        _mm512_maskz_scalef_ps(some, near_power(rest), k)
+    }
+
     pub fn sigmoid(x: V) -> V {
         // What is not there rounds to zero, as where the power is infinite.
         let some = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, set(-88.7));

@@ -5,6 +5,7 @@
 
 use std::arch::x86_64::*;
 
+use super::attention::shift;
 use super::wide;
 
 type V = __m512;
@@ -32,18 +33,42 @@ fn first(count: usize) -> __mmask16 {
     if count >= 16 { __mmask16::MAX } else { (1 << count) - 1 }
 }
 
-/// Writes a row in steps of 16.
+/// Where a row is written, and whether past the caches.
+#[derive(Clone, Copy)]
+pub struct To {
+    pub to: *mut f32,
+    pub streamed: bool,
+}
+
+impl To {
+    fn near(to: *mut f32) -> Self {
+        Self { to, streamed: false }
+    }
+}
+
+/// Writes a row in steps of 16, past the caches in whole lines of memory.
 ///
 /// # Safety
 /// `to` is valid for `length` elements.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-unsafe fn written(to: *mut f32, length: usize, value: impl Fn(usize, __mmask16) -> V) {
-    let whole = length / 16 * 16;
-    // SAFETY: the caller's; the mask keeps the end inside.
+unsafe fn written(To { to, streamed }: To, length: usize, value: impl Fn(usize, __mmask16) -> V) {
+    let start = if streamed { to.align_offset(64).min(length) } else { 0 };
+    let whole = start + (length - start) / 16 * 16;
+    // SAFETY: the caller's; masks keep the ends inside.
     unsafe {
-        for at in (0..whole).step_by(16) {
-            _mm512_storeu_ps(to.add(at), value(at, __mmask16::MAX));
+        if start > 0 {
+            let mask = first(start);
+            _mm512_mask_storeu_ps(to, mask, value(0, mask));
+        }
+        if streamed {
+            for at in (start..whole).step_by(16) {
+                _mm512_stream_ps(to.add(at), value(at, __mmask16::MAX));
+            }
+        } else {
+            for at in (start..whole).step_by(16) {
+                _mm512_storeu_ps(to.add(at), value(at, __mmask16::MAX));
+            }
         }
         if whole < length {
             let mask = first(length - whole);
@@ -283,7 +308,7 @@ pub unsafe fn softmax(from: *const f32, to: *mut f32, length: usize, log: bool) 
             let step = |total, at, mask| _mm512_mask_add_ps(total, mask, total, power(at, mask));
             let shift = _mm512_set1_ps(_mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))).ln());
             let value = |at, mask| _mm512_sub_ps(_mm512_sub_ps(last_load(from, at, mask, length), highest), shift);
-            return written(to, length, value);
+            return written(To::near(to), length, value);
         }
         let step = |total, at, mask| {
             let power = power(at, mask);
@@ -299,7 +324,27 @@ pub unsafe fn softmax(from: *const f32, to: *mut f32, length: usize, log: bool) 
             let near = _mm512_mul_ps(power, factor);
             _mm512_fmadd_ps(_mm512_fnmadd_ps(near, total, power), factor, near)
         };
-        written(to, length, value);
+        written(To::near(to), length, value);
+    }
+}
+
+/// As `attention::powers`.
+///
+/// # Safety
+/// The processor has these instructions.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub unsafe fn powers(row: &mut [f32], before: f32) -> (f32, f32) {
+    let (length, row) = (row.len(), row.as_mut_ptr());
+    // SAFETY: all places lie inside of the row.
+    unsafe {
+        let top = before.max(top(row, length));
+        let safe = _mm512_set1_ps(shift(top));
+        let step = |total, at, mask| {
+            let power = wide::exp_down(_mm512_sub_ps(load(row, at, mask), safe));
+            _mm512_mask_storeu_ps(row.add(at), mask, power);
+            _mm512_mask_add_ps(total, mask, total, power)
+        };
+        (top, _mm512_reduce_add_ps(folded(length, _mm512_setzero_ps(), step, |a, b| sum(a, b))))
     }
 }
 
@@ -319,7 +364,7 @@ pub unsafe fn softmax_back(grad: *const f32, y: *const f32, to: *mut f32, length
                 let power = wide::exp(last_load(y, at, mask, length));
                 _mm512_fnmadd_ps(power, total, last_load(grad, at, mask, length))
             };
-            return written(to, length, value);
+            return written(To::near(to), length, value);
         }
         let step = |total, at, mask| _mm512_fmadd_ps(load(grad, at, mask), load(y, at, mask), total);
         let total = _mm512_set1_ps(_mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))));
@@ -327,7 +372,7 @@ pub unsafe fn softmax_back(grad: *const f32, y: *const f32, to: *mut f32, length
             let apart = _mm512_sub_ps(last_load(grad, at, mask, length), total);
             _mm512_mul_ps(last_load(y, at, mask, length), apart)
         };
-        written(to, length, value);
+        written(To::near(to), length, value);
     }
 }
 
@@ -359,7 +404,7 @@ pub unsafe fn moments(x: *const f32, length: usize, centred: bool) -> [f32; 2] {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 pub unsafe fn normalized(
     x: *const f32,
-    out: *mut f32,
+    out: To,
     length: usize,
     [mean, inverse]: [f32; 2],
     parameters: [Option<*const f32>; 2],
@@ -388,7 +433,7 @@ pub unsafe fn normalized(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 pub unsafe fn affine<const ASK: bool>(
     x: *const f32,
-    out: *mut f32,
+    out: To,
     (length, next): (usize, usize),
     [mean, factor, bias]: [f32; 3],
 ) {

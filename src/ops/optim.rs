@@ -21,6 +21,10 @@ const TASK: usize = 1 << 16;
 /// Whether tensors lie alike in CPU memory without gaps, each in its own, so that a step is one pass over all.
 #[pyfunction]
 fn _alike(tensors: Vec<Tensor>) -> bool {
+    are_alike(&tensors)
+}
+
+fn are_alike(tensors: &[Tensor]) -> bool {
     let Some(first) = tensors.first() else { return false };
     let first = first.core().clone();
     let fits = matches!(first.dtype, DType::F32 | DType::F64) && first.storage.place().is_cpu();
@@ -38,20 +42,14 @@ fn _alike(tensors: Vec<Tensor>) -> bool {
     })
 }
 
-/// Whether the tensors of each group are `_alike`, in one call for all groups.
+/// One optimizer step: for each parameter the parameter, its gradient and running values, and the numbers of the rule.
+/// False, and no step, where those of one parameter are not `_alike`.
 #[pyfunction]
-fn _each_alike(groups: Vec<Vec<Tensor>>) -> bool {
-    groups.into_iter().all(_alike)
-}
-
-/// One optimizer step: for each parameter the parameter, its gradient and running values, which are `_alike`, and the
-/// numbers of the rule.
-#[pyfunction]
-fn _fused_step(rule: &str, tensors: Vec<Vec<Tensor>>, numbers: Vec<Vec<f64>>, negate: bool) -> Result<()> {
+fn _fused_step(rule: &str, tensors: Vec<Vec<Tensor>>, numbers: Vec<Vec<f64>>, negate: bool) -> Result<bool> {
+    if !tensors.iter().all(|group| are_alike(group)) {
+        return Ok(false);
+    }
     for group in &tensors {
-        if !_alike(group.clone()) {
-            return error::runtime(format!("{rule}: the tensors of one parameter do not lie alike in memory"));
-        }
         for (index, tensor) in group.iter().enumerate() {
             if index != 1 {
                 check(rule, tensor)?;
@@ -79,7 +77,7 @@ fn _fused_step(rule: &str, tensors: Vec<Vec<Tensor>>, numbers: Vec<Vec<f64>>, ne
             }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 type Parameter<'a> = (Vec<Elements>, &'a [f64]);
@@ -184,6 +182,5 @@ fn all<T: Real, const K: usize, const N: usize, R: Rule<T, K>>(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_alike, module)?)?;
-    module.add_function(wrap_pyfunction!(_each_alike, module)?)?;
     module.add_function(wrap_pyfunction!(_fused_step, module)?)
 }

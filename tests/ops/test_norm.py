@@ -93,3 +93,21 @@ def test_mistakes_are_named() -> None:
         ours.group_norm(pyburn.zeros(2, 3), 2)
     with pytest.raises(RuntimeError, match="must be given"):
         ours.batch_norm(pyburn.zeros(2, 3), None, None)
+
+
+@pytest.mark.parametrize("size", [1001, 5, 1 << 20])
+def test_results_past_the_caches(size: int) -> None:
+    rows = (7 << 20) // 4 // size + 1
+    x, weight, bias = normal(rows, size), normal(size), normal(size)
+    x[-1, 2] = np.nan
+    mine, theirs = (
+        (
+            lib.nn.functional.layer_norm(x, (size,), weight, bias),
+            lib.nn.functional.rms_norm(x, (size,)),
+            lib.nn.functional.group_norm(x[:, :1000].reshape(-1, 5, 1), 1),
+            lib.nn.functional.batch_norm(x.reshape(1, rows, size), None, None, training=True),
+        )
+        for lib, x, weight, bias in ((lib, *map(lib.from_numpy, (x, weight, bias))) for lib in (pyburn, torch))
+    )
+    for own, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-4, atol=1e-4)

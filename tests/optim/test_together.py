@@ -108,3 +108,15 @@ def test_threads_agree():
     finally:
         pyburn.set_num_threads(before)
     assert all(pyburn.equal(p, q) for p, q in zip(*results, strict=True))
+
+
+def test_a_parameter_that_lies_apart_does_not_step_twice():
+    steps = []
+    for lib in (pyburn, torch):
+        plain, turned = (lib.ones(2, 3, requires_grad=True) for _ in range(2))
+        plain.grad = lib.full((2, 3), 2.0)
+        turned.grad = lib.arange(6.0).reshape(3, 2).T
+        optimizer = lib.optim.SGD([plain, turned], lr=0.5, weight_decay=0.25)
+        optimizer.step()
+        steps.append([p.tolist() for p in (plain, turned)])
+    assert steps[0] == steps[1]

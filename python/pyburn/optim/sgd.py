@@ -70,9 +70,9 @@ class SGD(Stepping):
         """Nothing; without momentum there is no state to look up, so the usual step is one native call."""
         if group["momentum"] == 0 and not self.defaults.get("differentiable"):
             pairs = [[p, grad] for p in group["params"] if (grad := p.grad) is not None]
-            if not any(grad.is_sparse for _, grad in pairs) and _core._each_alike(pairs):
-                numbers = [float(group["weight_decay"]), float(group["lr"])]
-                _core._fused_step("sgd", pairs, [numbers] * len(pairs), bool(group.get("maximize")))
+            numbers = [[float(group["weight_decay"]), float(group["lr"])]] * len(pairs)
+            dense = not any(grad.is_sparse for _, grad in pairs)
+            if dense and _core._fused_step("sgd", pairs, numbers, bool(group.get("maximize"))):
                 return
         super()._step_group(group)
 
