@@ -345,6 +345,21 @@ fn map(bytes: usize, cleared: bool) -> *mut u8 {
     }
 }
 
+/// Asks for huge pages for memory that was asked for as zeros, and of which all is about to be written (SGD with ResNet-18:
+/// 2.5 ms in small pages).
+pub fn expect_writes(memory: *mut u8, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    if bytes >= HUGE {
+        let before = memory.addr() % PAGE;
+        // SAFETY: advice, which changes no byte, and is refused where nothing is mapped.
+        unsafe {
+            libc::madvise(memory.wrapping_sub(before).cast(), bytes + before, libc::MADV_HUGEPAGE);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (memory, bytes);
+}
+
 #[cfg(not(target_os = "linux"))]
 fn map(bytes: usize, cleared: bool) -> *mut u8 {
     from_heap(bytes, cleared)

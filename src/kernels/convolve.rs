@@ -33,6 +33,9 @@ const DEPTHS: usize = 144;
 const SHORT: usize = 64;
 const LONG: usize = 512;
 
+/// Floats of the weights and of one unit's sheets that stay in the second cache together.
+const TOGETHER: usize = 7 << 16;
+
 /// Results of a filter that are few, and floats of weights to go through for them that are many.
 const FEW: usize = 128;
 const LARGE: usize = 1 << 15;
@@ -582,9 +585,16 @@ impl Pass<'_> {
     }
 
     fn run_deep(&self, x: &[f32], units: usize, out: Shared) {
-        let (direct, panel) = (self.sheet.is_source(), self.depth() * PANEL);
+        let (direct, panel, threads) = (self.sheet.is_source(), self.depth() * PANEL, guard::threads());
         let kept = self.keeper.and_then(|keeper| self.kept_panels(keeper));
         let step = if direct { self.image() } else { self.sources * self.sheet.channel() };
+        let even = units >= 4 * threads || units.is_multiple_of(threads);
+        if even && self.rows * self.depth() + step <= TOGETHER {
+            return match kept {
+                Some(kept) => self.run_apart(x, units, out, kept.get()),
+                None => self.run_apart(x, units, out, &self.packed()),
+            };
+        }
         let round = (ROUND / step).clamp(1, units);
         let mut memory = Room::new(if direct { 0 } else { round * step });
         let shared = memory.shared();
@@ -596,7 +606,7 @@ impl Pass<'_> {
             }
             let images = Shared::of_read(x);
             let places = count * self.places();
-            let parts = deep_parts(self.rows, places, guard::threads());
+            let parts = deep_parts(self.rows, places, threads);
             let out = out.at_offset(first * self.plane() * self.rows);
             spread_over(parts.len(), 1, &|index| {
                 let (number, rows, places) = parts[index].clone();
@@ -615,10 +625,45 @@ impl Pass<'_> {
         }
     }
 
+    /// As `run_deep`, unit by unit with the panels of all rows.
+    fn run_apart(&self, x: &[f32], units: usize, out: Shared, panels: &[f32]) {
+        let (image, each, size) = (self.image(), self.places(), self.depth() * PANEL);
+        let length = if self.sheet.is_source() { 0 } else { self.sources * self.sheet.channel() };
+        spread_over(units, 1, &|unit| {
+            with_scratch(length + PLACES * PANEL, |memory| {
+                let (sheets, sums) = memory.split_at_mut(length);
+                let x = &x[unit * image..][..image];
+                let sheets = if length > 0 {
+                    widest::run(LayOut::all(&self.sheet, x, sheets));
+                    sheets.as_ptr()
+                } else {
+                    x.as_ptr()
+                };
+                for (rows, panel) in conv_deep::panels(self.rows).into_iter().zip(panels.chunks_exact(size)) {
+                    let places = unit * each..(unit + 1) * each;
+                    widest::run(Deep { pass: self, sheets, step: 0, rows, places, out, panel, sums });
+                }
+            });
+        });
+    }
+
+    /// The panels of all rows.
+    fn packed(&self) -> Vec<f32> {
+        let (parts, size) = (conv_deep::panels(self.rows), self.depth() * PANEL);
+        let mut panels = Room::new(parts.len() * size);
+        let to = panels.shared();
+        spread_over(parts.len(), 1, &|index| {
+            // SAFETY: each panel has a place of its own.
+            let to = unsafe { to.slice(index * size, size) };
+            widest::run(Pack { pass: self, rows: parts[index].clone(), to });
+        });
+        // SAFETY: all panels are written.
+        unsafe { panels.filled() }
+    }
+
     /// The panels of all rows that were kept, or are from now on, the second time that the weight is seen.
     fn kept_panels(&self, keeper: &Keeper) -> Option<Arc<Values>> {
-        let parts = conv_deep::panels(self.rows);
-        let length = parts.len() * self.depth() * PANEL;
+        let length = conv_deep::panels(self.rows).len() * self.depth() * PANEL;
         let again = match keeper.find() {
             Found::Values(values) => return Some(values).filter(|values| values.get().len() == length),
             Found::Again => true,
@@ -627,16 +672,7 @@ impl Pass<'_> {
         if !again || !conv_deep::is_natural(self) || !keeper.has_room(length) {
             return None;
         }
-        let mut panels = Room::new(length);
-        let to = panels.shared();
-        spread_over(parts.len(), 1, &|index| {
-            let size = self.depth() * PANEL;
-            // SAFETY: each panel has a place of its own.
-            let to = unsafe { to.slice(index * size, size) };
-            widest::run(Pack { pass: self, rows: parts[index].clone(), to });
-        });
-        // SAFETY: all panels are written.
-        Some(keeper.keep(unsafe { panels.filled() }))
+        Some(keeper.keep(self.packed()))
     }
 
     /// Parts of one unit's rows and columns that several threads share.

@@ -17,6 +17,7 @@ use crate::device::{Device, DeviceArg};
 use crate::dtype::{DType, DTypeArg, Kind, default_dtype};
 use crate::error::{self, Error, Result};
 use crate::guard;
+use crate::kernels::allocator::expect_writes;
 use crate::random::Generator;
 use crate::tensor::Tensor;
 use crate::tensor::class::{PyTensor, sizes};
@@ -111,6 +112,7 @@ impl Draw {
             ($type:ty, $fill:ident) => {{
                 let values = guard::heavy("random", length, || {
                     let mut values = vec![<$type as Default>::default(); length];
+                    expect_writes(values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
                     self.$fill(&mut source.lock(), &mut values);
                     values
                 })?;
@@ -171,6 +173,8 @@ fn fill(op: &str, target: &Tensor, source: Option<Source>, draw: Draw) -> Result
     let order = if geometry.is_contiguous() { (0..geometry.rank()).collect() } else { memory_order(&geometry) };
     let shape = geometry.permute(&order).shape;
     let drawn = draw.tensor(&stream(source), &shape, target.dtype())?;
+    // Parameters are made empty, and filled.
+    target.expect_writes();
     let mut back = vec![0; order.len()];
     for (place, &dim) in order.iter().enumerate() {
         if let Some(slot) = back.get_mut(dim) {

@@ -358,6 +358,16 @@ impl Tensor {
         Ok((Self::new(Storage::cpu(buffer), Geometry::contiguous(shape), dtype), pointer))
     }
 
+    /// Says that all memory of a CPU tensor is about to be written, where that is the tensor's own and no more than it.
+    pub fn expect_writes(&self) {
+        let core = self.core();
+        if let Data::Cpu(buffer) = core.storage.data()
+            && buffer.len() == core.geometry.numel() * core.dtype.size()
+        {
+            buffer.expect_writes();
+        }
+    }
+
     /// Writes `value` (same shape after expansion, any dtype, same device) into this tensor's memory.
     pub fn write(&self, value: &Self) -> Result<()> {
         match self.device() {

@@ -224,6 +224,13 @@ impl Buffer {
         self.target().map_or(self.length, |target| target.length)
     }
 
+    /// As the allocator's, of memory that it gave.
+    pub fn expect_writes(&self) {
+        if !self.is_foreign() {
+            allocator::expect_writes(self.pointer(), self.len());
+        }
+    }
+
     fn is_foreign(&self) -> bool {
         self.target().map_or(self.foreign, |target| target.foreign)
     }
