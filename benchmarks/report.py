@@ -81,6 +81,12 @@ def summary(timed: dict[str, dict[str, list[Result]]]) -> str:
     return table(["group", "bar", *settings], rows)
 
 
+def grown(scales: list[Result]) -> list[str]:
+    """The time of the largest work over that of the smallest, of both libraries."""
+    middles = [[statistics.median(times) for times in (scale.ours, scale.theirs)] for scale in (scales[0], scales[-1])]
+    return [f"{large / small:.1f}" for small, large in zip(*middles, strict=True)]
+
+
 def write(timed: dict[str, dict[str, list[Result]]], growth: dict[str, list[Result]], memory: list[Result]) -> None:
     """Writes the file at once, so that an interrupted run leaves the old one."""
     settings = list(timed)
@@ -104,8 +110,9 @@ def write(timed: dict[str, dict[str, list[Result]]], growth: dict[str, list[Resu
                 ],
             )
         )
-    parts.append("## Growth: the ratio at 1x, 4x and 16x of the work\n")
-    parts.append(table(["row", "1x", "4x", "16x"], [[name, *map(cell, scales)] for name, scales in growth.items()]))
+    parts.append("## Growth: the ratio at 1x, 4x and 16x of the work, and 16x over 1x of each library\n")
+    rows = [[name, *map(cell, scales), *grown(scales)] for name, scales in growth.items()]
+    parts.append(table(["row", "1x", "4x", "16x", "pyburn grows", "torch grows"], rows))
     parts.append("## Peak memory of the training steps (MB above the level after import): at most 1.0\n")
     rows = [[r.name, f"{r.ours[0]:.1f}", f"{r.theirs[0]:.1f}", f"{r.ratio:.2f}"] for r in memory]
     parts.append(table(["row", "pyburn", "torch", "ratio"], rows))

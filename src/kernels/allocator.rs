@@ -24,7 +24,7 @@ const KEPT: usize = 1 << 16;
 const MAPPED: usize = 1 << 20;
 /// Bytes from which memory is asked for in huge pages.
 const HUGE: usize = 1 << 21;
-const HUGE_PAGE: usize = 1 << 21;
+pub const HUGE_PAGE: usize = 1 << 21;
 /// Mapped blocks begin at one of four places of their first page, in turn: of several that begin at the same place, elements
 /// with the same number fall on the same lines of the cache, and loops over all of them wait for each other (x * y of four
 /// megabytes each on Zen 3: 171 us, 157 with this).

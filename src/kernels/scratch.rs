@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 
+use super::allocator::HUGE_PAGE;
+
 thread_local! {
     static SCRATCH: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
@@ -25,7 +27,7 @@ pub fn with_scratch<T>(length: usize, use_it: impl FnOnce(&mut [f32]) -> T) -> T
 
 /// Floats from which scratch memory is worth huge pages, and floats of one of these.
 const LARGE: usize = 1 << 16;
-const HUGE: usize = 1 << 19;
+const HUGE: usize = HUGE_PAGE / size_of::<f32>();
 
 /// Scratch memory of at least so many elements, in whole huge pages where they are many: what convolutions read of it lies
 /// on more pages than a processor remembers (128-256 3x3 /2 at 28: 5 % less time).

@@ -171,8 +171,8 @@ impl Work for Windows<'_> {
     }
 }
 
-/// Floats from one of 16 matrices to the next: a line more than it has, as 16 numbers of one place would otherwise fall on the same lines
-/// of the first cache (64 channels at 28: 15 % of the time).
+/// Floats from one of 16 matrices to the next: a line more than it has, as 16 numbers of one place would otherwise fall on
+/// the same lines of the first cache (64 channels at 28: 15 % of the time).
 fn apart(channels: usize, lanes: usize) -> usize {
     channels * lanes + LINE
 }

@@ -210,6 +210,20 @@ def test_out_of_range(fn, bad):
     check_error(fn, np.zeros((3, 4), np.float32), np.array([[bad]]), same_class=True)
 
 
+@pytest.mark.parametrize("width", [8, 19, 1001, 1 << 21])
+def test_far_results(width):
+    """Results of more than 6 MB are written past the caches, in lines of 16 elements."""
+    height = (2 << 20) // width
+    x, index = drawn((height, 33), np.float32), places((height, width), 33)
+    same(lambda x, index: x.gather(1, index), x, index)
+    for place in (0, width // 2, width - 1):
+        for bad in (-1, 33, 2**62):
+            wrong = index.clone()
+            wrong[-1, place] = bad
+            with pytest.raises(RuntimeError, match="out of bounds"):
+                from_torch(x).gather(1, from_torch(wrong))
+
+
 def test_a_refused_write_leaves_the_tensor():
     x = pyburn.zeros(3, 4)
     with pytest.raises(IndexError):
