@@ -32,7 +32,7 @@ class Setting:
 
     def peer(self, library: str) -> Peer:
         """The library in a process of its own."""
-        # torch's exp, a function of MKL, takes as long with these limits as without them; tanh takes five times as long.
+        # torch's exp takes as long with these limits as without them, its tanh five times as long.
         limits = {"PYBURN_VECTORS": "256", "ATEN_CPU_CAPABILITY": "avx2"}
         limits |= {"ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
         return Peer(library, str(self.threads), self.clock, env=limits if self.vectors < 512 else {})
