@@ -154,7 +154,7 @@ impl Deep<'_> {
     #[inline(always)]
     fn at(&self, place: usize) -> *const f32 {
         let each = self.pass.places();
-        self.sheets.wrapping_add(place / each * self.step + self.pass.column_of(place % each))
+        self.sheets.wrapping_add(place / each * self.step + self.pass.sheet.column_of(place % each))
     }
 }
 

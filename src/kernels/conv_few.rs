@@ -34,7 +34,7 @@ impl<'a> Panel<'a> {
         lay_out_shared(&pass.sheet, pass.sources, x, sheets.shared(), step);
         // SAFETY: sheets are filled from end to end.
         let sheets = unsafe { sheets.filled() };
-        let from: Vec<usize> = (0..count).map(|at| at / each * step + pass.column_of(at % each)).collect();
+        let from: Vec<usize> = (0..count).map(|at| at / each * step + pass.sheet.column_of(at % each)).collect();
         let taps = &pass.sheet.taps;
         let mut windows = vec![0.0; pass.sources * taps.len() * lanes];
         let to = Shared::of(&mut windows);

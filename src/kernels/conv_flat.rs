@@ -60,7 +60,7 @@ fn lay_out(pass: &Pass<'_>, x: &[f32], index: usize, to: &mut [f32]) {
         let width = pass.sheet.outputs[2];
         let tap = pass.sheet.taps[0].1;
         for (line, to) in to.chunks_exact_mut(width).enumerate() {
-            to.copy_from_slice(&sheet[tap + pass.column_of(line * width)..][..width]);
+            to.copy_from_slice(&sheet[tap + pass.sheet.column_of(line * width)..][..width]);
         }
     });
 }

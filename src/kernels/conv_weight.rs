@@ -11,6 +11,7 @@ use super::product::{self, Matrix, Out, Product};
 use super::scratch::{Room, Shared, with_scratch};
 use super::sheet::Sheet;
 use super::simd::Simd;
+use super::weight_panels;
 use super::widest::{self, Work};
 
 /// Results that one strip has about.
@@ -219,6 +220,11 @@ pub fn weight_gradient(p: &Problem, x: &[f32], grad: &[f32], weight: &mut [f32])
     }
     if p.groups == 1 && p.kernel == [1; 3] && sheet.is_source() && p.channels * p.filters >= LARGE {
         by_products(p, x, grad, weight);
+        return true;
+    }
+    let results = grad.len() / (p.groups * p.filters);
+    if weight_panels::suits(p, results) {
+        weight_panels::run(p, &sheet, x, grad, weight);
         return true;
     }
     weight.fill(0.0);

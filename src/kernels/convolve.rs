@@ -9,6 +9,7 @@ use super::conv::Problem;
 use super::conv_deep::{self, Deep, PANEL, PLACES, Pack};
 use super::conv_few::{self, Panel};
 use super::conv_flat;
+use super::conv_panels;
 use super::conv_tile::{self, Start, WIDEST, Walk};
 use super::iterate::spread_over;
 use super::scratch::{Room, Shared, with_scratch};
@@ -100,7 +101,7 @@ pub struct Pass<'a> {
     pub weight: &'a [f32],
     pub bias: Option<&'a [f32]>,
     /// The place for panels of a weight that stays as it is.
-    keeper: Option<&'a Keeper>,
+    pub keeper: Option<&'a Keeper>,
 }
 
 /// Where the sheets of a job stand.
@@ -383,12 +384,12 @@ impl Block<'_> {
 }
 
 impl Pass<'_> {
-    fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.segments * self.pairs.len()
     }
 
     /// Floats of one unit's images, and of one row of results.
-    fn image(&self) -> usize {
+    pub fn image(&self) -> usize {
         self.sheet.source.iter().product::<usize>() * self.sources
     }
 
@@ -435,14 +436,6 @@ impl Pass<'_> {
         // One vector alone would wait for its factors.
         let whole = width.is_multiple_of(16) && width >= 2 * lanes;
         self.is_dense() && !self.is_plain() && self.rows > 1 && (short || whole)
-    }
-
-    /// Where the window of a place begins on its sheet.
-    #[inline(always)]
-    pub fn column_of(&self, place: usize) -> usize {
-        let [_, height, width] = self.sheet.outputs;
-        let (line, w) = (place / width, place % width);
-        (line / height * self.sheet.rows + line % height) * self.sheet.pitch + w
     }
 
     /// Rows whose weights stay near.
@@ -509,6 +502,9 @@ impl Pass<'_> {
         let (threads, work) = (guard::threads(), self.rows * self.depth() * self.sheet.columns);
         if self.is_few(units) {
             return conv_few::run(&[Panel::new(self, x, units)], self.rows, out);
+        }
+        if conv_panels::suits(self, units) {
+            return conv_panels::run(self, x, units, out);
         }
         if self.is_deep(units) {
             // The widest vectors were as fast by filters.

@@ -291,33 +291,33 @@ macro_rules! wide_curves {
     };
 }
 
-/// Functions of two instructions, which both widths have.
+/// Functions of two instructions at most, which both widths have.
 macro_rules! short_curves {
-    ($($(#[$doc:meta])* $name:ident { $($setting:ident),* }, [$x:ident] => $value:expr, $narrow:expr, $wide:expr;)+) => {
+    ($($(#[$doc:meta])* $name:ident { $($setting:ident),* }, [$($x:ident),+] => $value:expr, $narrow:expr, $wide:expr;)+) => {
         $($(#[$doc])*
         pub struct $name {
             $(pub $setting: f32,)*
         }
 
-        impl Lanes<1> for $name {
+        impl Lanes<{ [$(stringify!($x)),+].len() }> for $name {
             const WIDE: bool = true;
             const NARROW: bool = true;
             #[inline(always)]
-            fn at<const FMA: bool>(&self, [$x]: [f32; 1]) -> f32 {
+            fn at<const FMA: bool>(&self, [$($x),+]: [f32; { [$(stringify!($x)),+].len() }]) -> f32 {
                 $(let $setting = self.$setting;)*
                 $value
             }
             #[cfg(target_arch = "x86_64")]
             #[inline]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-            unsafe fn wide(&self, [$x]: [__m512; 1]) -> __m512 {
+            unsafe fn wide(&self, [$($x),+]: [__m512; { [$(stringify!($x)),+].len() }]) -> __m512 {
                 $(let $setting = _mm512_set1_ps(self.$setting);)*
                 $wide
             }
             #[cfg(target_arch = "x86_64")]
             #[inline]
             #[target_feature(enable = "avx2,fma")]
-            unsafe fn narrow(&self, [$x]: [__m256; 1]) -> __m256 {
+            unsafe fn narrow(&self, [$($x),+]: [__m256; { [$(stringify!($x)),+].len() }]) -> __m256 {
                 $(let $setting = _mm256_set1_ps(self.$setting);)*
                 $narrow
             }
@@ -334,12 +334,12 @@ short_curves! {
             let x = if x < low { low } else { x };
             if x > high { high } else { x }
         }, _mm256_min_ps(high, _mm256_max_ps(low, x)), _mm512_min_ps(high, _mm512_max_ps(low, x));
+    Add {}, [a, b] => a + b, _mm256_add_ps(a, b), _mm512_add_ps(a, b);
+    Sub {}, [a, b] => a - b, _mm256_sub_ps(a, b), _mm512_sub_ps(a, b);
+    Mul {}, [a, b] => a * b, _mm256_mul_ps(a, b), _mm512_mul_ps(a, b);
 }
 
 wide_curves! {
-    Add {}, F, [a, b] => a + b, _mm512_add_ps(a, b);
-    Sub {}, F, [a, b] => a - b, _mm512_sub_ps(a, b);
-    Mul {}, F, [a, b] => a * b, _mm512_mul_ps(a, b);
     ReluSlope {}, F, [grad, y] => if y <= 0.0 { 0.0 } else { grad }, {
         _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLE_UQ>(y, _mm512_setzero_ps()), grad)
     };

@@ -14,9 +14,16 @@ struct Turn<T> {
 impl<T: Copy> Task for Turn<T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        for k in 0..self.length {
-            // SAFETY: whoever makes it vouches for so many elements at both, which do not overlap.
-            unsafe { *self.to.add(k) = *self.from.add(self.length - 1 - k) };
+        // SAFETY: whoever makes it vouches for so many elements at both, which do not overlap.
+        unsafe {
+            let from = std::slice::from_raw_parts(self.from, self.length).as_rchunks::<8>();
+            let to = std::slice::from_raw_parts_mut(self.to, self.length).as_chunks_mut::<8>();
+            for (from, to) in from.1.iter().rev().zip(to.0) {
+                let mut eight = *from;
+                eight.reverse();
+                *to = eight;
+            }
+            from.0.iter().rev().zip(to.1).for_each(|(from, to)| *to = *from);
         }
     }
 }

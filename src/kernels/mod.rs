@@ -11,6 +11,8 @@ pub mod conv;
 pub mod conv_deep;
 pub mod conv_few;
 pub mod conv_flat;
+pub mod conv_panels;
+pub mod conv_point;
 pub mod conv_tile;
 pub mod conv_weight;
 pub mod convolve;
@@ -87,6 +89,7 @@ mod turned;
 pub mod types;
 pub mod unary;
 pub mod vector;
+pub mod weight_panels;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 #[cfg(target_arch = "x86_64")]

@@ -147,7 +147,7 @@ impl Even {
     }
 
     /// So many panels, at most one for each lane.
-    fn in_panels(count: usize, panels: usize) -> Self {
+    pub fn in_panels(count: usize, panels: usize) -> Self {
         Self { panels, count, unit: 1, size: count / panels.max(1), larger: count % panels.max(1) }
     }
 
@@ -158,7 +158,7 @@ impl Even {
     }
 
     /// The size of the largest panel.
-    fn largest(self) -> usize {
+    pub fn largest(self) -> usize {
         self.at(0).len()
     }
 }

@@ -100,9 +100,21 @@ impl Sheet {
         Some(Self { source, stride, low, outputs, rows, pitch, planes, phases, paired, length, taps, columns })
     }
 
+    /// Where the window of a result begins.
+    #[inline(always)]
+    pub fn column_of(&self, place: usize) -> usize {
+        let [_, height, width] = self.outputs;
+        let (line, w) = (place / width, place % width);
+        (line / height * self.rows + line % height) * self.pitch + w
+    }
+
     /// Elements of the sheets of one channel.
     pub fn channel(&self) -> usize {
         self.phases.len() * self.length
+    }
+
+    pub fn is_strided(&self) -> bool {
+        self.stride != [1; 3]
     }
 
     /// Whether the source itself is the sheet.

@@ -307,13 +307,22 @@ unsafe fn sweep_fused<const N: usize, L: Lanes<N>>(
         if !L::NARROW {
             return sweep::<N, true, L>(lanes, from, to, length);
         }
-        let end = length / 8 * 8;
-        for at in (0..end).step_by(8) {
+        let step = |at: usize| {
             let mut x = [_mm256_setzero_ps(); N];
             for (slot, from) in x.iter_mut().zip(from) {
                 *slot = _mm256_loadu_ps(from.add(at));
             }
             _mm256_storeu_ps(to.add(at), lanes.narrow(x));
+        };
+        let (most, end) = (length / 32 * 32, length / 8 * 8);
+        for at in (0..most).step_by(32) {
+            step(at);
+            step(at + 8);
+            step(at + 16);
+            step(at + 24);
+        }
+        for at in (most..end).step_by(8) {
+            step(at);
         }
         if end < length {
             let mut x = [_mm256_setzero_ps(); N];
@@ -591,11 +600,20 @@ unsafe fn block<const N: usize, L: Lanes<N>>(
     // SAFETY: the caller's.
     unsafe {
         #[cfg(target_arch = "x86_64")]
-        if rows > 1 && length <= FAR_BLOCK && !large && L::WIDE && width() >= 512 && to.2 == 1 {
+        if rows > 1
+            && length <= FAR_BLOCK
+            && !large
+            && (L::WIDE && width() >= 512 || L::NARROW && width() == 256)
+            && to.2 == 1
+        {
             let end = |(first, step, _): Lines<*const f32>| first.wrapping_add((rows - 1) * step + length);
             let out = (to.0.cast_const(), to.1, to.2);
             if from.iter().all(|&from| from.2 == 1 && (end(out) <= from.0 || end(from) <= out.0)) {
-                return sweep_rows(lanes, (to.0, to.1), from.map(|(first, step, _)| (first, step)), rows, length);
+                let from = from.map(|(first, step, _)| (first, step));
+                return match width() {
+                    512.. => sweep_rows(lanes, (to.0, to.1), from, rows, length),
+                    _ => sweep_rows_256(lanes, (to.0, to.1), from, rows, length),
+                };
             }
         }
         for k in 0..rows {
@@ -626,6 +644,25 @@ unsafe fn sweep_rows<const N: usize, L: Lanes<N>>(
                 far_block(lanes, from, to, length);
             }
         }
+    }
+}
+
+/// As `sweep_rows`, of a function that has a `narrow`.
+///
+/// # Safety
+/// As `run`, on a processor with these instructions.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn sweep_rows_256<const N: usize, L: Lanes<N>>(
+    lanes: &L,
+    (to, step): (*mut f32, usize),
+    from: [(*const f32, usize); N],
+    rows: usize,
+    length: usize,
+) {
+    for k in 0..rows {
+        // SAFETY: the caller's.
+        unsafe { sweep_fused(lanes, from.map(|(first, step)| first.add(k * step)), to.add(k * step), length) };
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
-use crate::kernels::{conv_weight, convolve, depthwise, winograd};
+use crate::kernels::{conv_point, conv_weight, convolve, depthwise, winograd};
 use crate::tensor::geometry::{Dims, Geometry};
 use crate::tensor::kept::Keeper;
 use crate::tensor::{Tensor, prim};
@@ -165,19 +165,24 @@ fn in_tiles(
     keeper: Option<&Keeper>,
     out: &mut [f32],
 ) -> bool {
+    let problem = &if problem.channels > 1 { problem.folded() } else { problem.clone() };
     match kernel {
         Kernel::Forward => {
             depthwise::forward(problem, a, b, bias, out)
+                || conv_point::forward(problem, a, b, bias, out)
                 || winograd::forward(problem, a, b, bias, keeper, out)
                 || convolve::forward(problem, a, b, bias, keeper, out)
         }
         Kernel::Input => {
             depthwise::input_gradient(problem, a, b, out)
+                || conv_point::input_gradient(problem, a, b, out)
                 || winograd::input_gradient(problem, a, b, out)
                 || convolve::input_gradient(problem, a, b, out)
         }
         Kernel::Weight => {
-            depthwise::weight_gradient(problem, a, b, out) || conv_weight::weight_gradient(problem, a, b, out)
+            depthwise::weight_gradient(problem, a, b, out)
+                || conv_point::weight_gradient(problem, a, b, out)
+                || conv_weight::weight_gradient(problem, a, b, out)
         }
     }
 }

@@ -38,6 +38,7 @@ pub type Key = [usize; 3];
 pub enum Order {
     Winograd,
     Panels,
+    Rows,
 }
 
 struct Entry {

@@ -58,7 +58,19 @@ SIZES = [
     ((2, 9, 1), 2, (5, 21), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((3, 5, 1), 1, (4, 27), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((1, 6, 1), 2, (3, 16), (1, 3), (1, 1), (0, 1), (1, 1)),
+    # Windows brought together in panels: odd numbers of filters, lines, columns and channels, several blocks of depths.
+    ((33, 53, 1), 3, (25, 23), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((50, 49, 1), 2, (41, 38), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((28, 51, 1), 40, (8, 9), (4, 4), (2, 2), (1, 1), (1, 1)),
+    ((31, 64, 1), 9, (6, 5), (3, 3), (1, 1), (1, 1), (1, 1)),
+    # One window over a whole dimension, or over all of an image.
+    ((6, 10, 1), 3, (9, 40), (9, 1), (1, 1), (0, 0), (1, 1)),
+    ((6, 10, 2), 3, (5, 41), (5, 3), (1, 2), (0, 1), (1, 1)),
+    ((20, 33, 1), 7, (4, 4), (4, 4), (1, 1), (0, 0), (1, 1)),
+    ((6, 9, 3), 5, (3, 2), (3, 2), (2, 1), (0, 0), (1, 1)),
+    ((4, 6, 2), 2, (2, 3, 9), (2, 3, 3), (1, 1, 1), (0, 0, 1), (1, 1, 1)),
 ]
+PANELS = SIZES[-9:-5]
 
 
 def run(lib, arrays, options, transposed=False):
@@ -129,7 +141,7 @@ def test_any_number_of_threads(sizes):
 
 
 @pytest.mark.parametrize(
-    "sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], *SIZES[20:25], SIZES[28], *SIZES[30:35], SIZES[37]]
+    "sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], *SIZES[20:25], SIZES[28], *SIZES[30:35], SIZES[37], *PANELS]
 )
 def test_special_numbers_stay_where_they_are(sizes):
     (x, w, _, g), options = operands(sizes)
