@@ -141,7 +141,8 @@ def test_any_number_of_threads(sizes):
 
 
 @pytest.mark.parametrize(
-    "sizes", [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], *SIZES[20:25], SIZES[28], *SIZES[30:35], SIZES[37], *PANELS]
+    "sizes",
+    [SIZES[0], SIZES[2], SIZES[5], SIZES[8], SIZES[15], *SIZES[20:25], SIZES[28], *SIZES[30:35], SIZES[37], *PANELS],
 )
 def test_special_numbers_stay_where_they_are(sizes):
     (x, w, _, g), options = operands(sizes)
