@@ -22,9 +22,12 @@ const ROWS: usize = 16;
 /// Groups of rows, at most.
 const GROUPS: usize = 32;
 
+/// Lanes of rows that are shorter than `LANES`: most of those would hold nothing, and be added up all the same.
+const SHORT: usize = 8;
+
 #[inline(always)]
-fn folded<T: Real>(mut lanes: [T; LANES]) -> T {
-    let mut width = LANES / 2;
+fn folded<T: Real, const N: usize>(mut lanes: [T; N]) -> T {
+    let mut width = N / 2;
     while width > 0 {
         for k in 0..width {
             lanes[k] = lanes[k] + lanes[k + width];
@@ -36,10 +39,15 @@ fn folded<T: Real>(mut lanes: [T; LANES]) -> T {
 
 #[inline(always)]
 fn sum<T: Real>(x: &[T], f: impl Fn(T) -> T) -> T {
-    let mut lanes = [T::of(0.0); LANES];
-    let (chunks, rest) = x.as_chunks::<LANES>();
+    if x.len() < LANES { sum_in::<T, SHORT>(x, f) } else { sum_in::<T, LANES>(x, f) }
+}
+
+#[inline(always)]
+fn sum_in<T: Real, const N: usize>(x: &[T], f: impl Fn(T) -> T) -> T {
+    let mut lanes = [T::of(0.0); N];
+    let (chunks, rest) = x.as_chunks::<N>();
     for chunk in chunks {
-        for k in 0..LANES {
+        for k in 0..N {
             lanes[k] = lanes[k] + f(chunk[k]);
         }
     }
@@ -49,14 +57,19 @@ fn sum<T: Real>(x: &[T], f: impl Fn(T) -> T) -> T {
     folded(lanes)
 }
 
-/// The sums of `f(a, b)` and `g(a, b)`.
+/// The sums of both results of `f(a, b)`.
 #[inline(always)]
 fn sums<T: Real>(a: &[T], b: &[T], f: impl Fn(T, T) -> (T, T)) -> (T, T) {
+    if a.len() < LANES { sums_in::<T, SHORT>(a, b, f) } else { sums_in::<T, LANES>(a, b, f) }
+}
+
+#[inline(always)]
+fn sums_in<T: Real, const N: usize>(a: &[T], b: &[T], f: impl Fn(T, T) -> (T, T)) -> (T, T) {
     let zero = T::of(0.0);
-    let (mut first, mut second) = ([zero; LANES], [zero; LANES]);
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let (mut first, mut second) = ([zero; N], [zero; N]);
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<N>(), b.as_chunks::<N>());
     for (a, b) in a.iter().zip(b) {
-        for k in 0..LANES {
+        for k in 0..N {
             let (left, right) = f(a[k], b[k]);
             first[k] = first[k] + left;
             second[k] = second[k] + right;
@@ -330,7 +343,15 @@ impl<T: Real> Channels<'_, T> {
 
     /// Sums over the slabs of each statistic.
     fn owned(&self, mut add: impl FnMut(usize, usize)) {
-        (0..self.slabs()).for_each(|slab| add(self.owner(slab), slab));
+        let step = if self.across { self.channels } else { self.together };
+        for (number, first) in (0..self.slabs()).step_by(step.max(1)).enumerate() {
+            (0..step).for_each(|index| add(if self.across { index } else { number }, first + index));
+        }
+    }
+
+    /// What the distance from a mean is multiplied by.
+    fn inverse(&self, variance: T) -> T {
+        T::of(1.0) / (variance + T::of(self.epsilon)).root()
     }
 
     fn range(&self, slab: usize) -> std::ops::Range<usize> {
@@ -407,7 +428,8 @@ where
         unsafe {
             means.slice(group, 1)[0] = middle;
             variances.slice(group, 1)[0] = width;
-            slabs.for_each(|slab| slab_forward(at, slab, middle, width, &out));
+            let inverse = at.inverse(width);
+            slabs.for_each(|slab| slab_forward(at, slab, middle, inverse, &out));
         }
     });
     (mean, variance)
@@ -425,12 +447,12 @@ where
         let found = unsafe { place.slice(slab * 2, 2) };
         slab_moments(&at.x[at.range(slab)], found);
     });
-    let parts = (at.slabs() / at.statistics().max(1)).max(1) as f64;
+    let share = 1.0 / (at.slabs() / at.statistics().max(1)).max(1) as f64;
     let (mut mean, mut variance) = (vec![0.0; at.statistics()], vec![0.0; at.statistics()]);
-    at.owned(|owner, slab| mean[owner] += f64::from(found[slab * 2]) / parts);
+    at.owned(|owner, slab| mean[owner] += f64::from(found[slab * 2]) * share);
     at.owned(|owner, slab| {
         let apart = f64::from(found[slab * 2]) - mean[owner];
-        variance[owner] += (f64::from(found[slab * 2 + 1]) + apart * apart) / parts;
+        variance[owner] += (f64::from(found[slab * 2 + 1]) + apart * apart) * share;
     });
     let narrow = |values: Vec<f64>| values.into_iter().map(T::of).collect();
     (narrow(mean), narrow(variance))
@@ -458,10 +480,11 @@ impl<T: Real> Task for Affine<'_, T> {
 /// # Safety
 /// `out` has room for all elements, and nobody else uses it.
 pub unsafe fn channels_forward<T: Real>(at: &Channels<'_, T>, mean: &[T], variance: &[T], out: Shared<T>) {
+    let inverse: Vec<T> = variance.iter().map(|&variance| at.inverse(variance)).collect();
     spread(at.slabs(), at.size, &|slab| {
         let owner = at.owner(slab);
         // SAFETY: slabs are apart, and inside by the caller's promise.
-        unsafe { slab_forward(at, slab, mean[owner], variance[owner], &out) };
+        unsafe { slab_forward(at, slab, mean[owner], inverse[owner], &out) };
     });
 }
 
@@ -469,9 +492,8 @@ pub unsafe fn channels_forward<T: Real>(at: &Channels<'_, T>, mean: &[T], varian
 ///
 /// # Safety
 /// The slab lies inside `out`, and nobody else uses it.
-unsafe fn slab_forward<T: Real>(at: &Channels<'_, T>, slab: usize, mean: T, variance: T, out: &Shared<T>) {
+unsafe fn slab_forward<T: Real>(at: &Channels<'_, T>, slab: usize, mean: T, inverse: T, out: &Shared<T>) {
     let channel = slab % at.channels;
-    let inverse = T::of(1.0) / (variance + T::of(at.epsilon)).root();
     let factor = at.weight.map_or(inverse, |weight| inverse * weight[channel]);
     let bias = at.bias.map_or(T::of(0.0), |bias| bias[channel]);
     // SAFETY: the caller's.
