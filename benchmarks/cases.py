@@ -195,6 +195,18 @@ def conv2d(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.conv2d(x, w, padding=1)
 
 
+def conv_electrodes(lib: Any) -> Callable[[], object]:
+    """A convolution over all 22 electrodes of an EEG and back, 40 to 40 channels, batch 16, 976 samples."""
+    x, w = lib.randn(16, 40, 22, 976, requires_grad=True), lib.randn(40, 40, 22, 1, requires_grad=True)
+    return lambda: lib.autograd.grad(lib.nn.functional.conv2d(x, w).sum(), (x, w))
+
+
+def conv_transpose_points(lib: Any) -> Callable[[], object]:
+    """Images of 4x4 from 32 points, 64 to 128 channels, as generators begin."""
+    x, w = lib.randn(32, 64, 1, 1), lib.randn(64, 128, 4, 4)
+    return lambda: lib.nn.functional.conv_transpose2d(x, w)
+
+
 def max_pool2d(lib: Any) -> Callable[[], object]:
     """A 2x2 maximum, 16 channels, batch 8, 64x64."""
     x = lib.rand(8, 16, 64, 64)
@@ -323,6 +335,8 @@ CASES: dict[str, Case] = {
         large_solve,
         large_svdvals,
         conv2d,
+        conv_electrodes,
+        conv_transpose_points,
         max_pool2d,
         pad,
         large_norm,

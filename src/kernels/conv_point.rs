@@ -1,5 +1,5 @@
 //! Convolutions of images of one element by windows of one element, which are products of matrices
-//! (benchmarks/bars.py: EEGNet, ResNet-18).
+//! (benchmarks/cases.py: conv_transpose_points).
 
 use super::conv::Problem;
 use super::micro::{Finish, Start};
@@ -13,7 +13,7 @@ struct Sizes {
     filters: usize,
 }
 
-/// None unless there is one place only; `input` is that of all samples or of their gradient.
+/// None unless there is one place only; `all` are the elements of all samples, or of their gradients.
 fn sizes(p: &Problem, all: usize, each: usize) -> Option<Sizes> {
     let alone = p.input == [1; 3] && p.kernel == [1; 3] && p.output == [1; 3] && p.padding == [0; 3];
     alone.then(|| Sizes { samples: all / each, channels: p.groups * p.channels, filters: p.groups * p.filters })

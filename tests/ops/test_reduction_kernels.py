@@ -105,12 +105,14 @@ def test_scans_along_neighbours(shape):
 def test_dot(size, dtype):
     a, b = numbers(size + 1, dtype=dtype)[1:], numbers(size, dtype=dtype)
     tolerance = 1e-12 if dtype == np.float64 else 2e-6
-    check(
-        lambda lib, a, b: (a @ b, a.dot(b), a[:: 2 if size else 1] @ b[:: 2 if size else 1], b[1:] @ b[:-1]),
-        a,
-        b,
-        atol=tolerance * (size + 9) ** 0.5,
-    )
+
+    def products(a, b):
+        return a @ b, a.dot(b), a[:: 2 if size else 1] @ b[:: 2 if size else 1], b[1:] @ b[:-1]
+
+    # torch's own of float32 is several times as far from that of float64 where MKL meets a processor of AMD.
+    for found, exact in zip(products(from_torch(a), from_torch(b)), products(a.double(), b.double()), strict=True):
+        assert to_torch(found).dtype == a.dtype
+        torch.testing.assert_close(to_torch(found).double(), exact, rtol=0.0, atol=tolerance * (size + 9) ** 0.5)
     same = from_torch(b)
     torch.testing.assert_close(to_torch(same @ same), (b.double() @ b.double()).to(b.dtype), rtol=1e-6, atol=0.0)
     a, b = a.requires_grad_(), b.requires_grad_()
