@@ -2,18 +2,22 @@
 //! (benchmarks/bars.py: convolutions of 7x7).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::conv_tile::{self, Start, Walk};
-use super::convolve::{Pass, split};
-use super::scratch::Shared;
+use super::convolve::{LayOut, Pass, ROUND, lay_out_shared, split};
+use super::iterate::spread_over;
+use super::scratch::{Room, Shared, with_scratch};
 use super::simd::Simd;
-use super::widest::Work;
+use super::widest::{self, Work};
+use crate::guard;
+use crate::tensor::kept::{Keeper, Values};
 
 /// Filters of a panel: three of the widest vectors.
-pub const PANEL: usize = 48;
+const PANEL: usize = 48;
 
 /// Filters of each panel of so many: the last one has no vector to itself, which would wait for its factors.
-pub fn panels(filters: usize) -> Vec<Range<usize>> {
+fn panels_of(filters: usize) -> Vec<Range<usize>> {
     const THIRD: usize = PANEL / 3;
     let last = filters % PANEL;
     let lonely = filters > PANEL && (1..=THIRD).contains(&last);
@@ -26,23 +30,130 @@ pub fn panels(filters: usize) -> Vec<Range<usize>> {
 /// Places whose sums are held at once, and depths that are added to them at a time by the widest vectors, of others as many
 /// fewer: so many of the panel stay in the first cache (512-512 3x3 at 7 b8 on one thread of Zen 3: 74 GFLOP/s, 54 from the
 /// next one).
-pub const PLACES: usize = 512;
+const PLACES: usize = 512;
 const DEPTHS: usize = 144;
 
+/// Floats of the weights and of one unit's sheets that stay in the second cache together.
+const TOGETHER: usize = 7 << 16;
+
+/// Computes the rows of all units of a pass of one group.
+pub fn run(pass: &Pass<'_>, x: &[f32], units: usize, out: Shared) {
+    let (direct, panel, threads) = (pass.sheet.is_source(), pass.depth() * PANEL, guard::threads());
+    let kept = pass.keeper.and_then(|keeper| kept_panels(pass, keeper));
+    let step = if direct { pass.image() } else { pass.sources * pass.sheet.channel() };
+    let even = units >= 4 * threads || units.is_multiple_of(threads);
+    if even && pass.rows * pass.depth() + step <= TOGETHER {
+        return match kept {
+            Some(kept) => run_apart(pass, x, units, out, kept.get()),
+            None => run_apart(pass, x, units, out, &packed(pass)),
+        };
+    }
+    let round = (ROUND / step).clamp(1, units);
+    let mut memory = Room::new(if direct { 0 } else { round * step });
+    let shared = memory.shared();
+    for first in (0..units).step_by(round) {
+        let count = round.min(units - first);
+        let x = &x[first * pass.image()..][..count * pass.image()];
+        if !direct {
+            lay_out_shared(&pass.sheet, pass.sources, x, shared, step);
+        }
+        let images = Shared::of_read(x);
+        let places = count * pass.places();
+        let parts = parts_of(pass.rows, places, threads);
+        let out = out.at_offset(first * pass.plane() * pass.rows);
+        spread_over(parts.len(), 1, &|index| {
+            let (number, rows, places) = parts[index].clone();
+            let sheets = if direct { images.at(0) } else { shared.at(0) };
+            let ready = kept.as_ref().map(|kept| &kept.get()[number * panel..][..panel]);
+            let own = if ready.is_some() { 0 } else { panel };
+            with_scratch(own + PLACES * PANEL, |memory| {
+                let (memory, sums) = memory.split_at_mut(own);
+                if ready.is_none() {
+                    widest::run(Pack { pass, rows: rows.clone(), to: memory });
+                }
+                let panel = ready.unwrap_or(memory);
+                widest::run(Deep { pass, sheets, step, rows, places, out, panel, sums });
+            });
+        });
+    }
+}
+
+/// As `run`, unit by unit with the panels of all rows.
+fn run_apart(pass: &Pass<'_>, x: &[f32], units: usize, out: Shared, panels: &[f32]) {
+    let (image, each, size) = (pass.image(), pass.places(), pass.depth() * PANEL);
+    let length = if pass.sheet.is_source() { 0 } else { pass.sources * pass.sheet.channel() };
+    spread_over(units, 1, &|unit| {
+        with_scratch(length + PLACES * PANEL, |memory| {
+            let (sheets, sums) = memory.split_at_mut(length);
+            let x = &x[unit * image..][..image];
+            let sheets = if length > 0 {
+                widest::run(LayOut::all(&pass.sheet, x, sheets));
+                sheets.as_ptr()
+            } else {
+                x.as_ptr()
+            };
+            for (rows, panel) in panels_of(pass.rows).into_iter().zip(panels.chunks_exact(size)) {
+                let places = unit * each..(unit + 1) * each;
+                widest::run(Deep { pass, sheets, step: 0, rows, places, out, panel, sums });
+            }
+        });
+    });
+}
+
+/// The panels of all rows.
+fn packed(pass: &Pass<'_>) -> Vec<f32> {
+    let (parts, size) = (panels_of(pass.rows), pass.depth() * PANEL);
+    let mut panels = Room::new(parts.len() * size);
+    let to = panels.shared();
+    spread_over(parts.len(), 1, &|index| {
+        // SAFETY: each panel has a place of its own.
+        let to = unsafe { to.slice(index * size, size) };
+        widest::run(Pack { pass, rows: parts[index].clone(), to });
+    });
+    // SAFETY: all panels are written.
+    unsafe { panels.filled() }
+}
+
+/// The panels of all rows that were kept, or are from now on, the second time that the weight is seen.
+fn kept_panels(pass: &Pass<'_>, keeper: &Keeper) -> Option<Arc<Values>> {
+    if !is_natural(pass) {
+        return None;
+    }
+    keeper.seen_again(panels_of(pass.rows).len() * pass.depth() * PANEL, || packed(pass))
+}
+
+/// The number of a panel, its rows, and places for each task, thread after thread: whole panels, as many for each, and a
+/// part of the places of those that are left. Results do not depend on it.
+fn parts_of(rows: usize, places: usize, threads: usize) -> Vec<(usize, Range<usize>, Range<usize>)> {
+    let panels: Vec<_> = panels_of(rows).into_iter().enumerate().collect();
+    let whole = panels.iter().filter(|(_, rows)| rows.len() == PANEL).count() / threads * threads;
+    let step = places.div_ceil(threads).next_multiple_of(8).max(64);
+    let shares = split(places, step);
+    let mut parts = Vec::new();
+    for thread in 0..threads.max(shares.len()) {
+        let own = (thread * whole / threads).min(whole)..((thread + 1) * whole / threads).min(whole);
+        parts.extend(panels[own].iter().map(|(number, rows)| (*number, rows.clone(), 0..places)));
+        if let Some(share) = shares.get(thread) {
+            parts.extend(panels[whole..].iter().map(|(number, rows)| (*number, rows.clone(), share.clone())));
+        }
+    }
+    parts
+}
+
 /// Some rows of results of all units, at some of their places.
-pub struct Deep<'a> {
-    pub pass: &'a Pass<'a>,
+struct Deep<'a> {
+    pass: &'a Pass<'a>,
     /// The sheets, each unit so many floats after the last.
-    pub sheets: *const f32,
-    pub step: usize,
-    pub rows: Range<usize>,
+    sheets: *const f32,
+    step: usize,
+    rows: Range<usize>,
     /// Places are counted through all units.
-    pub places: Range<usize>,
-    pub out: Shared,
+    places: Range<usize>,
+    out: Shared,
     /// What `Pack` has made of the rows.
-    pub panel: &'a [f32],
+    panel: &'a [f32],
     /// `PANEL` for each of `PLACES`.
-    pub sums: &'a mut [f32],
+    sums: &'a mut [f32],
 }
 
 impl Work for Deep<'_> {
@@ -164,16 +275,16 @@ fn is_adjacent(pass: &Pass<'_>) -> bool {
 }
 
 /// Whether a row of the weight from end to end is what a panel has of it.
-pub fn is_natural(pass: &Pass<'_>) -> bool {
+fn is_natural(pass: &Pass<'_>) -> bool {
     is_adjacent(pass) && pass.segments * pass.pairs.len() == pass.row_step
 }
 
 /// Turns the weights of some rows: for each depth one row of the panel.
-pub struct Pack<'a> {
-    pub pass: &'a Pass<'a>,
-    pub rows: Range<usize>,
+struct Pack<'a> {
+    pass: &'a Pass<'a>,
+    rows: Range<usize>,
     /// As large as a panel of all depths.
-    pub to: &'a mut [f32],
+    to: &'a mut [f32],
 }
 
 impl Work for Pack<'_> {

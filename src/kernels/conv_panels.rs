@@ -16,7 +16,7 @@ use super::scratch::{Room, Shared, with_scratch};
 use super::simd::Simd;
 use super::widest::{self, Work};
 use crate::guard;
-use crate::tensor::kept::{Found, Order, Values};
+use crate::tensor::kept::{Order, Values};
 
 /// Depth of one block of sums, and floats of windows and sums of one task: they stay in the second cache.
 const DEPTH: usize = 384;
@@ -107,16 +107,10 @@ impl<'a> Left<'a> {
 
 /// The panels of all rows: kept ones, from the second time on that the weight is seen.
 fn packed(pass: &Pass<'_>, isa: &'static Isa, rows: Even, places: &[u32]) -> Packed {
-    let length = pass.rows * pass.depth();
+    let make = || pack(pass, isa, rows, places);
     let keeper = pass.keeper.map(|keeper| keeper.of(Order::Rows));
-    let found = keeper.as_ref().map(|keeper| (keeper, keeper.find()));
-    match found {
-        Some((_, Found::Values(values))) if values.get().len() == length => Packed::Kept(values),
-        Some((keeper, Found::Again)) if keeper.has_room(length) => {
-            Packed::Kept(keeper.keep(pack(pass, isa, rows, places)))
-        }
-        _ => Packed::Own(pack(pass, isa, rows, places)),
-    }
+    let kept = keeper.and_then(|keeper| keeper.seen_again(pass.rows * pass.depth(), make));
+    kept.map_or_else(|| Packed::Own(make()), Packed::Kept)
 }
 
 /// Panels of rows, depth by depth; `places` are those of the depths in a row of the weight.
@@ -142,6 +136,48 @@ fn pack(pass: &Pass<'_>, isa: &'static Isa, rows: Even, places: &[u32]) -> Vec<f
     });
     // SAFETY: all panels are written.
     unsafe { memory.filled() }
+}
+
+/// Sums of all rows over some panels of windows that lie one after the other.
+pub struct Sums<'a> {
+    pub isa: &'static Isa,
+    /// Rows of all panels.
+    pub to: &'a mut [f32],
+    pub windows: &'a [f32],
+    pub panels: usize,
+    pub depth: usize,
+}
+
+impl Sums<'_> {
+    /// Finishes the sums of these rows, whose panel begins at `a`.
+    ///
+    /// # Safety
+    /// The panel of rows has as many depths as the windows.
+    pub unsafe fn finish(&mut self, a: *const f32, rows: &Range<usize>, finish: Finish) {
+        let (width, step) = (self.isa.width(), self.panels * self.isa.width());
+        let room = &mut self.to[rows.start * step..rows.end * step];
+        let windows = self.windows.chunks_exact(width * self.depth);
+        for (index, windows) in windows.take(self.panels).enumerate() {
+            let out = room[index * width..].as_mut_ptr();
+            let tile = Tile {
+                depth: self.depth,
+                a,
+                a_row: 1,
+                a_step: rows.len(),
+                b: windows.as_ptr(),
+                b_step: width,
+                out,
+                out_row: step,
+                out_column: 1,
+                columns: width,
+                finish,
+                ahead: Ahead::of(out),
+                paired: false,
+            };
+            // SAFETY: the caller's; the windows have so many depths, and the sums whole tiles.
+            unsafe { self.isa.run(&tile, rows.len()) };
+        }
+    }
 }
 
 /// Some units, whose sheets are there.
@@ -180,7 +216,7 @@ impl Part<'_> {
     /// The sums of some panels of columns, all rows of them.
     fn sum_up(&self, panels: &Range<usize>, sums: &mut [f32], windows: &mut [f32]) {
         let Left { pass, isa, rows, blocks, offsets, .. } = self.left;
-        let (width, step) = (isa.width(), panels.len() * isa.width());
+        let width = isa.width();
         for block in 0..blocks.panels {
             let deep = blocks.at(block);
             for (index, panel) in panels.clone().enumerate() {
@@ -188,6 +224,7 @@ impl Part<'_> {
                 let to = &mut windows[index * width * deep.len()..];
                 widest::run(Bring { part: self, runs: &runs, offsets: &offsets[deep.clone()], width, to });
             }
+            let mut sums = Sums { isa, to: sums, windows, panels: panels.len(), depth: deep.len() };
             for row in (0..rows.panels).map(|panel| rows.at(panel)) {
                 let start = pass.bias.filter(|_| block == 0).map(|bias| Start {
                     from: bias[row.start..].as_ptr(),
@@ -195,26 +232,9 @@ impl Part<'_> {
                     column: 0,
                 });
                 let a = &self.left.panels.get()[row.start * pass.depth() + deep.start * row.len()..];
-                for index in 0..panels.len() {
-                    let out = sums[row.start * step + index * width..].as_mut_ptr();
-                    let tile = Tile {
-                        depth: deep.len(),
-                        a: a.as_ptr(),
-                        a_row: 1,
-                        a_step: row.len(),
-                        b: windows[index * width * deep.len()..].as_ptr(),
-                        b_step: width,
-                        out,
-                        out_row: step,
-                        out_column: 1,
-                        columns: width,
-                        finish: Finish { add: block > 0, start, ..Finish::PLAIN },
-                        ahead: Ahead::of(out),
-                        paired: false,
-                    };
-                    // SAFETY: the panels of both sides have so many depths, and the sums whole tiles.
-                    unsafe { isa.run(&tile, row.len()) };
-                }
+                let finish = Finish { add: block > 0, start, ..Finish::PLAIN };
+                // SAFETY: the panel of rows has so many depths.
+                unsafe { sums.finish(a.as_ptr(), &row, finish) };
             }
         }
     }

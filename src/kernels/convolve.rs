@@ -3,10 +3,9 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::conv::Problem;
-use super::conv_deep::{self, Deep, PANEL, PLACES, Pack};
+use super::conv_deep;
 use super::conv_few::{self, Panel};
 use super::conv_flat;
 use super::conv_panels;
@@ -17,7 +16,7 @@ use super::sheet::{self, Axis, Sheet};
 use super::simd::Simd;
 use super::widest::{self, Work};
 use crate::guard;
-use crate::tensor::kept::{Found, Keeper, Order, Values};
+use crate::tensor::kept::{Keeper, Order};
 
 /// Floats of weights that a task goes through again and again: a part of the second-level cache.
 const NEAR: usize = 1 << 16;
@@ -33,9 +32,6 @@ const DEPTHS: usize = 144;
 /// Depth of a short sum, and of a long one (128-256 3x3 /2 at 28 b8: 5.3 ms by columns, 4.9 by filters).
 const SHORT: usize = 64;
 const LONG: usize = 512;
-
-/// Floats of the weights and of one unit's sheets that stay in the second cache together.
-const TOGETHER: usize = 7 << 16;
 
 /// Results of a filter that are few, and floats of weights to go through for them that are many.
 const FEW: usize = 128;
@@ -509,7 +505,7 @@ impl Pass<'_> {
         if self.is_deep(units) {
             // The widest vectors were as fast by filters.
             let flat = self.sheet.taps.len() == 1 && widest::lanes() < 16;
-            return if flat { conv_flat::run(self, x, units, out) } else { self.run_deep(x, units, out) };
+            return if flat { conv_flat::run(self, x, units, out) } else { conv_deep::run(self, x, units, out) };
         }
         let heavy = self.groups == 1 && units > 1 && self.rows * self.depth() > HEAVY;
         if !heavy && (units >= 4 * threads || units.is_multiple_of(threads)) {
@@ -580,97 +576,6 @@ impl Pass<'_> {
         few && 4 * count.next_multiple_of(16) <= 3 * wide
     }
 
-    fn run_deep(&self, x: &[f32], units: usize, out: Shared) {
-        let (direct, panel, threads) = (self.sheet.is_source(), self.depth() * PANEL, guard::threads());
-        let kept = self.keeper.and_then(|keeper| self.kept_panels(keeper));
-        let step = if direct { self.image() } else { self.sources * self.sheet.channel() };
-        let even = units >= 4 * threads || units.is_multiple_of(threads);
-        if even && self.rows * self.depth() + step <= TOGETHER {
-            return match kept {
-                Some(kept) => self.run_apart(x, units, out, kept.get()),
-                None => self.run_apart(x, units, out, &self.packed()),
-            };
-        }
-        let round = (ROUND / step).clamp(1, units);
-        let mut memory = Room::new(if direct { 0 } else { round * step });
-        let shared = memory.shared();
-        for first in (0..units).step_by(round) {
-            let count = round.min(units - first);
-            let x = &x[first * self.image()..][..count * self.image()];
-            if !direct {
-                lay_out_shared(&self.sheet, self.sources, x, shared, step);
-            }
-            let images = Shared::of_read(x);
-            let places = count * self.places();
-            let parts = deep_parts(self.rows, places, threads);
-            let out = out.at_offset(first * self.plane() * self.rows);
-            spread_over(parts.len(), 1, &|index| {
-                let (number, rows, places) = parts[index].clone();
-                let sheets = if direct { images.at(0) } else { shared.at(0) };
-                let ready = kept.as_ref().map(|kept| &kept.get()[number * panel..][..panel]);
-                let own = if ready.is_some() { 0 } else { panel };
-                with_scratch(own + PLACES * PANEL, |memory| {
-                    let (memory, sums) = memory.split_at_mut(own);
-                    if ready.is_none() {
-                        widest::run(Pack { pass: self, rows: rows.clone(), to: memory });
-                    }
-                    let panel = ready.unwrap_or(memory);
-                    widest::run(Deep { pass: self, sheets, step, rows, places, out, panel, sums });
-                });
-            });
-        }
-    }
-
-    /// As `run_deep`, unit by unit with the panels of all rows.
-    fn run_apart(&self, x: &[f32], units: usize, out: Shared, panels: &[f32]) {
-        let (image, each, size) = (self.image(), self.places(), self.depth() * PANEL);
-        let length = if self.sheet.is_source() { 0 } else { self.sources * self.sheet.channel() };
-        spread_over(units, 1, &|unit| {
-            with_scratch(length + PLACES * PANEL, |memory| {
-                let (sheets, sums) = memory.split_at_mut(length);
-                let x = &x[unit * image..][..image];
-                let sheets = if length > 0 {
-                    widest::run(LayOut::all(&self.sheet, x, sheets));
-                    sheets.as_ptr()
-                } else {
-                    x.as_ptr()
-                };
-                for (rows, panel) in conv_deep::panels(self.rows).into_iter().zip(panels.chunks_exact(size)) {
-                    let places = unit * each..(unit + 1) * each;
-                    widest::run(Deep { pass: self, sheets, step: 0, rows, places, out, panel, sums });
-                }
-            });
-        });
-    }
-
-    /// The panels of all rows.
-    fn packed(&self) -> Vec<f32> {
-        let (parts, size) = (conv_deep::panels(self.rows), self.depth() * PANEL);
-        let mut panels = Room::new(parts.len() * size);
-        let to = panels.shared();
-        spread_over(parts.len(), 1, &|index| {
-            // SAFETY: each panel has a place of its own.
-            let to = unsafe { to.slice(index * size, size) };
-            widest::run(Pack { pass: self, rows: parts[index].clone(), to });
-        });
-        // SAFETY: all panels are written.
-        unsafe { panels.filled() }
-    }
-
-    /// The panels of all rows that were kept, or are from now on, the second time that the weight is seen.
-    fn kept_panels(&self, keeper: &Keeper) -> Option<Arc<Values>> {
-        let length = conv_deep::panels(self.rows).len() * self.depth() * PANEL;
-        let again = match keeper.find() {
-            Found::Values(values) => return Some(values).filter(|values| values.get().len() == length),
-            Found::Again => true,
-            Found::New => false,
-        };
-        if !again || !conv_deep::is_natural(self) || !keeper.has_room(length) {
-            return None;
-        }
-        Some(keeper.keep(self.packed()))
-    }
-
     /// Parts of one unit's rows and columns that several threads share.
     fn parts(&self, work: usize, threads: usize) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let wanted = (work / TASK).clamp(1, 8 * threads);
@@ -685,24 +590,6 @@ impl Pass<'_> {
         let column_parts = split(self.sheet.columns, columns);
         (row_parts, column_parts)
     }
-}
-
-/// The number of a panel, its rows, and places for each task, thread after thread: whole panels, as many for each, and a
-/// part of the places of those that are left. Results do not depend on it.
-fn deep_parts(rows: usize, places: usize, threads: usize) -> Vec<(usize, Range<usize>, Range<usize>)> {
-    let panels: Vec<_> = conv_deep::panels(rows).into_iter().enumerate().collect();
-    let whole = panels.iter().filter(|(_, rows)| rows.len() == PANEL).count() / threads * threads;
-    let step = places.div_ceil(threads).next_multiple_of(8).max(64);
-    let shares = split(places, step);
-    let mut parts = Vec::new();
-    for thread in 0..threads.max(shares.len()) {
-        let own = (thread * whole / threads).min(whole)..((thread + 1) * whole / threads).min(whole);
-        parts.extend(panels[own].iter().map(|(number, rows)| (*number, rows.clone(), 0..places)));
-        if let Some(share) = shares.get(thread) {
-            parts.extend(panels[whole..].iter().map(|(number, rows)| (*number, rows.clone(), share.clone())));
-        }
-    }
-    parts
 }
 
 /// Lays out the images of several units of `sources` channels, each unit `step` floats after the last.

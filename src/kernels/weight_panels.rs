@@ -6,9 +6,10 @@
 use std::ops::Range;
 
 use super::conv::Problem;
+use super::conv_panels::Sums;
 use super::convolve::{ROUND, lay_out_shared};
 use super::iterate::spread_over;
-use super::micro::{Ahead, Finish, Isa, Panel, Tile};
+use super::micro::{Finish, Isa, Panel};
 use super::product::Even;
 use super::scratch::{Room, Shared, with_scratch};
 use super::sheet::Sheet;
@@ -147,32 +148,15 @@ impl Part<'_> {
 
     /// Adds the products of a block of results to the sums of some panels.
     fn add_block(&self, panels: &Range<usize>, block: usize, sums: &mut [f32], windows: &mut [f32]) {
-        let (deep, width, step) = (self.blocks.at(block), self.isa.width(), panels.len() * self.isa.width());
+        let (deep, width) = (self.blocks.at(block), self.isa.width());
         for (panel, to) in panels.clone().zip(windows.chunks_exact_mut(width * deep.len())) {
             widest::run(Bring { part: self, panel, deep: deep.clone(), to });
         }
+        let mut sums = Sums { isa: self.isa, to: sums, windows, panels: panels.len(), depth: deep.len() };
         for row in (0..self.rows.panels).map(|panel| self.rows.at(panel)) {
             let a = self.turned.at(deep.start * self.p.filters + row.start * deep.len());
-            for index in 0..panels.len() {
-                let out = sums[row.start * step + index * width..].as_mut_ptr();
-                let tile = Tile {
-                    depth: deep.len(),
-                    a,
-                    a_row: 1,
-                    a_step: row.len(),
-                    b: windows[index * width * deep.len()..].as_ptr(),
-                    b_step: width,
-                    out,
-                    out_row: step,
-                    out_column: 1,
-                    columns: width,
-                    finish: Finish { add: block > 0, ..Finish::PLAIN },
-                    ahead: Ahead::of(out),
-                    paired: false,
-                };
-                // SAFETY: the panels of both sides have so many depths, and the sums whole tiles.
-                unsafe { self.isa.run(&tile, row.len()) };
-            }
+            // SAFETY: the panel of rows has so many depths.
+            unsafe { sums.finish(a, &row, Finish { add: block > 0, ..Finish::PLAIN }) };
         }
     }
 

@@ -129,6 +129,15 @@ impl Keeper {
         Found::New
     }
 
+    /// So many values that were kept, or are from now on, the second time that the weight is seen.
+    pub fn seen_again(&self, length: usize, make: impl FnOnce() -> Vec<f32>) -> Option<Arc<Values>> {
+        match self.find() {
+            Found::Values(values) => Some(values).filter(|values| values.get().len() == length),
+            Found::Again if self.has_room(length) => Some(self.keep(make())),
+            _ => None,
+        }
+    }
+
     fn is_of(&self, entry: &Entry) -> bool {
         (entry.key, entry.order) == (self.key, self.order) && entry.writes == self.writes
     }
