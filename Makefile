@@ -94,7 +94,7 @@ clean: ## remove what make created in this clone; the shared cache stays
 build: $(VENV)/.editable | $(CACHE)
 	@if compgen -G '$(CARGO_TARGET_DIR)/release/deps/libburn_dispatch-*' >/dev/null; \
 	then echo 'Building pyburn (only what changed).'; \
-	else echo 'Building pyburn: the first build takes ten to fifteen minutes.'; fi
+	else echo 'Building pyburn: the first build takes ten to thirty minutes.'; fi
 	@$(LOCKED) bash tools/build.sh
 
 test-deps: $(VENV)/.dev $(VENV)/.demo

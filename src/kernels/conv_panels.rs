@@ -28,12 +28,17 @@ const DEEP: usize = 128;
 const COLUMNS: usize = 256;
 
 /// Whether panels are the faster way: with a stride, where sheets are many and what tiles read of them lies far apart
-/// (128-256 3x3 /2 at 28 b8: 8.7 ms, 8.1 by panels; the gradient of its input 10.9 and 8.5). The widest vectors were not
-/// compared.
+/// (128-256 3x3 /2 at 28 b8 by AVX2: 8.7 ms, 8.1 by panels; the gradient of its input 10.9 and 8.5). The widest vectors gain
+/// where one image is all there is (64-128 at 56 b1: 790 us, 630 by panels) and not for several.
 pub fn suits(pass: &Pass<'_>, units: usize) -> bool {
     let large = pass.rows >= ROWS && pass.depth() >= DEEP && units * pass.places() >= COLUMNS;
     let strided = pass.sheet.is_strided() || !pass.is_dense();
-    large && strided && pass.groups == 1 && widest::lanes() == 8
+    let gains = match widest::lanes() {
+        8 => true,
+        16 => units == 1,
+        _ => false,
+    };
+    large && strided && pass.groups == 1 && gains
 }
 
 /// Computes the rows of all units of a pass of one group.
