@@ -7,6 +7,7 @@ import numpy as np
 import pyburn
 import pytest
 import torch
+from pyburn.data import _draws
 
 
 def drawing(library):
@@ -80,6 +81,30 @@ def test_pythons_and_numpys_numbers_are_those_of_torchs_workers(persistent, begi
         return seen, random.random(), float(np.random.rand())
 
     assert run(pyburn) == run(torch)
+
+
+def test_a_worker_that_begins_when_another_has_been_alone_draws_nothing_of_the_program(monkeypatch):
+    asked = threading.Event()
+
+    class Asked(threading.Condition):
+        def __enter__(self):
+            asked.set()
+            return super().__enter__()
+
+    alone = Asked()
+    monkeypatch.setattr(_draws, "_ALONE", alone)
+    known = _draws.Draws()
+    known.begin(2)
+    before = random.getstate()
+    late = threading.Thread(target=_draws.Stream(known, 7, 1).fetch, args=(lambda task: random.random(), None))
+    with alone:
+        asked.clear()
+        late.start()
+        assert asked.wait(20)
+        known.used = True
+        known.delivered()
+    late.join(20)
+    assert random.getstate() == before
 
 
 def test_a_dataset_that_draws_nothing_is_read_by_all_workers_at_once():

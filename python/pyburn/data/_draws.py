@@ -82,11 +82,8 @@ class Stream:
 
     def fetch(self, function: Callable[[Any], Any], task: Any) -> Any:
         """What `function(task)` gives, with the numbers of this worker."""
-        known = self.known
-        if known.used is True:
-            return self.alone(function, task)
-        if known.used is False or self.first is None:
-            return function(task)
+        if not self._watches():
+            return self.alone(function, task) if self.known.used else function(task)
         own = get_rng_state()  # of this thread's generator of tensors
         try:
             found = _reading(function, task)
@@ -108,6 +105,17 @@ class Stream:
                 self.known.used = True
 
         return begin
+
+    def _watches(self) -> bool:
+        """Whether this batch may show that the dataset draws; if so, it is counted as being read."""
+        global _watched
+        if self.known.used is not None or self.first is None:
+            return False
+        with _ALONE:
+            # Asked again: whoever was alone until now may have found out, and the program may have that batch.
+            first = self.known.used is None
+            _watched += first
+            return first
 
     def _drawn(self) -> bool:
         """Whether the first batch changed the generators."""
@@ -137,9 +145,8 @@ class Stream:
 
 
 def _reading(function: Callable[[Any], Any], task: Any) -> Any:
+    """What `function(task)` gives; after that it counts no longer as being read."""
     global _watched
-    with _ALONE:
-        _watched += 1
     try:
         return function(task)
     finally:
