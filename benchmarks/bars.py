@@ -413,3 +413,17 @@ SCALES: dict[str, tuple[Row, ...]] = {
         1600,
     ),
 }
+
+# What the smallest scale of a row reads and writes, or multiplies and adds, where that is plain; the largest 16 times.
+AMOUNTS: dict[str, tuple[float, str]] = {
+    "add": (12 * 2**18, "GB/s"),
+    "tanh": (8 * 2**18, "GB/s"),
+    "sum of columns": (4 * 250e3, "GB/s"),
+    "softmax": (8 * 250e3, "GB/s"),
+    "layer_norm": (8 * 250e3, "GB/s"),
+    "matmul": (2 * 128 * 512**2, "GFLOP/s"),
+    "conv2d": (2 * 64**2 * 9 * 28**2, "GFLOP/s"),
+    "attention": (4 * 8 * 256**2 * 64, "GFLOP/s"),
+    "LSTM": (2 * 25 * 32 * 256 * 512, "GFLOP/s"),
+    "gather": (16 * 250e3, "GB/s"),
+}

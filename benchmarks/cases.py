@@ -201,6 +201,24 @@ def conv_electrodes(lib: Any) -> Callable[[], object]:
     return lambda: lib.autograd.grad(lib.nn.functional.conv2d(x, w).sum(), (x, w))
 
 
+def depthwise_5x5(lib: Any) -> Callable[[], object]:
+    """A depthwise convolution of MobileNetV3: 240 channels of 28x28, batch 4."""
+    x, w = lib.randn(4, 240, 28, 28), lib.randn(240, 1, 5, 5)
+    return lambda: lib.nn.functional.conv2d(x, w, padding=2, groups=240)
+
+
+def depthwise_7x7(lib: Any) -> Callable[[], object]:
+    """A depthwise convolution of ConvNeXt: 384 channels of 14x14, batch 4."""
+    x, w = lib.randn(4, 384, 14, 14), lib.randn(384, 1, 7, 7)
+    return lambda: lib.nn.functional.conv2d(x, w, padding=3, groups=384)
+
+
+def attention_of_one(lib: Any) -> Callable[[], object]:
+    """The attention of one token over a cache of 1024, 8 heads."""
+    q, k, v = (lib.randn(1, 8, tokens, 64) for tokens in (1, 1024, 1024))
+    return lambda: lib.nn.functional.scaled_dot_product_attention(q, k, v)
+
+
 def conv_transpose_points(lib: Any) -> Callable[[], object]:
     """Images of 4x4 from 32 points, 64 to 128 channels, as generators begin."""
     x, w = lib.randn(32, 64, 1, 1), lib.randn(64, 128, 4, 4)
@@ -229,6 +247,68 @@ def large_cdist(lib: Any) -> Callable[[], object]:
     """Distances of a thousand points of 64 coordinates."""
     a = lib.rand(1000, 64)
     return lambda: lib.cdist(a, a)
+
+
+def city_cdist(lib: Any) -> Callable[[], object]:
+    """Sums of absolute differences between 500 points and 600 of 64 coordinates."""
+    a, b = lib.rand(500, 64), lib.rand(600, 64)
+    return lambda: lib.cdist(a, b, 1)
+
+
+def small_solve(lib: Any) -> Callable[[], object]:
+    """Determinants, inverses and solutions of a thousand matrices of 4x4."""
+    a, b = lib.rand(1000, 4, 4) + 4 * lib.eye(4), lib.rand(1000, 4, 1)
+    return lambda: (lib.linalg.det(a), lib.linalg.inv(a), lib.linalg.solve(a, b))
+
+
+def small_eigh(lib: Any) -> Callable[[], object]:
+    """Eigenvalues and eigenvectors of a thousand symmetric matrices of 4x4."""
+    a = lib.rand(1000, 4, 4)
+    return lambda: lib.linalg.eigh(a + a.mT)
+
+
+def small_svd(lib: Any) -> Callable[[], object]:
+    """Singular values and vectors of a thousand matrices of 4x4."""
+    a = lib.rand(1000, 4, 4)
+    return lambda: lib.linalg.svd(a)
+
+
+def large_nonzero(lib: Any) -> Callable[[], object]:
+    """The places of a million numbers that are not zero."""
+    a = lib.rand(1000, 1000)
+    return lambda: a.nonzero()
+
+
+def large_histc(lib: Any) -> Callable[[], object]:
+    """A million numbers counted in a hundred bins."""
+    a = lib.rand(1000, 1000)
+    return lambda: lib.histc(a)
+
+
+def double_matmul(lib: Any) -> Callable[[], object]:
+    """A product of float64 as of a layer's: 256 rows, 128 features."""
+    a, b = (lib.randn(rows, 128, dtype=lib.float64) for rows in (256, 128))
+    return lambda: a @ b.t()
+
+
+def fold_windows(lib: Any) -> Callable[[], object]:
+    """Windows of 64x64 put together to an image of 256x256, as after segmenting each of them."""
+    x = lib.randn(1, 2 * 64 * 64, 49)
+    return lambda: lib.nn.functional.fold(x, (256, 256), 64, stride=32)
+
+
+def normalized_pixels(lib: Any) -> Callable[[], object]:
+    """Four cut out photographs, pixel by pixel, less a number and over a number for each colour."""
+    x = lib.rand(4, 256, 256, 3).permute(0, 3, 1, 2)[:, :, 16:240, 16:240]
+    mean, std = lib.rand(3, 1, 1), lib.rand(3, 1, 1) + 1
+    return lambda: (x - mean) / std
+
+
+def last_batch_norm(lib: Any) -> Callable[[], object]:
+    """Batch norm of images with channels last, and its average of each."""
+    x = lib.rand(8, 64, 56, 56).to(memory_format=lib.channels_last)
+    m, p = lib.nn.BatchNorm2d(64), lib.nn.AdaptiveAvgPool2d(1)
+    return lambda: p(m(x))
 
 
 def large_linspace(lib: Any) -> Callable[[], object]:
@@ -337,10 +417,23 @@ CASES: dict[str, Case] = {
         conv2d,
         conv_electrodes,
         conv_transpose_points,
+        depthwise_5x5,
+        depthwise_7x7,
+        attention_of_one,
         max_pool2d,
         pad,
         large_norm,
         large_cdist,
+        city_cdist,
+        small_solve,
+        small_eigh,
+        small_svd,
+        large_nonzero,
+        large_histc,
+        double_matmul,
+        fold_windows,
+        normalized_pixels,
+        last_batch_norm,
         large_linspace,
         avg_pool2d,
         large_to,

@@ -87,6 +87,17 @@ def grown(scales: list[Result]) -> list[str]:
     return [f"{large / small:.1f}" for small, large in zip(*middles, strict=True)]
 
 
+def rates(name: str, scales: list[Result]) -> str:
+    """How much pyburn does in a second at the smallest and at the largest scale: as much where nothing is lost."""
+    from bars import AMOUNTS
+
+    if name not in AMOUNTS:
+        return ""
+    amount, unit = AMOUNTS[name]
+    small, large = (statistics.median(scale.ours) for scale in (scales[0], scales[-1]))
+    return f"{amount / small / 1e9:.0f}, {16 * amount / large / 1e9:.0f} {unit}"
+
+
 def write(timed: dict[str, dict[str, list[Result]]], growth: dict[str, list[Result]], memory: list[Result]) -> None:
     """Writes the file at once, so that an interrupted run leaves the old one."""
     settings = list(timed)
@@ -111,8 +122,8 @@ def write(timed: dict[str, dict[str, list[Result]]], growth: dict[str, list[Resu
             )
         )
     parts.append("## Growth: the ratio at 1x, 4x and 16x of the work, and 16x over 1x of each library\n")
-    rows = [[name, *map(cell, scales), *grown(scales)] for name, scales in growth.items()]
-    parts.append(table(["row", "1x", "4x", "16x", "pyburn grows", "torch grows"], rows))
+    rows = [[name, *map(cell, scales), *grown(scales), rates(name, scales)] for name, scales in growth.items()]
+    parts.append(table(["row", "1x", "4x", "16x", "pyburn grows", "torch grows", "pyburn at 1x, 16x"], rows))
     parts.append("## Peak memory of the training steps (MB above the level after import): at most 1.0\n")
     rows = [[r.name, f"{r.ours[0]:.1f}", f"{r.theirs[0]:.1f}", f"{r.ratio:.2f}"] for r in memory]
     parts.append(table(["row", "pyburn", "torch", "ratio"], rows))
