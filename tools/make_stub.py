@@ -160,7 +160,7 @@ RETURNS = by_name(
         "tuple[Tensor, Tensor, Tensor]": (
             "_distinct _eig _eigh _gru _gru_back _ldl _lstm _lstm_back _lu _normalized _qr"
         ),
-        "tuple[Tensor, Tensor, Tensor, Tensor]": "_svd",
+        "tuple[Tensor, Tensor, Tensor, Tensor]": "_solve _svd",
         "tuple[Node, _int]": "_gradient_edge",
         "tuple[_float, _float]": "_histogram_range",
         "tuple[_int, _int]": "__dlpack_device__",

@@ -19,4 +19,5 @@ trap 'rm -rf "$links"' EXIT
 ln -s "$library" "$links/libpyburn_test_python.${library##*.}"
 export LIBRARY_PATH=$links${LIBRARY_PATH:+:$LIBRARY_PATH}
 export LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-cargo test --quiet --release --locked --lib
+# Little of what they run is slow, and compiling it is: the dependencies are those of the release.
+cargo test --quiet --release --locked --lib --config profile.release.package.pyburn.opt-level=1

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::attention_few::{FEW, Scores, Sums};
 use super::gemm::offset;
 use super::iterate::spread_over;
 use super::math;
@@ -18,6 +19,7 @@ use super::vector::is_wide;
 use super::vector::{Task, dispatch};
 #[cfg(target_arch = "x86_64")]
 use super::wide_rows;
+use super::widest;
 
 /// Multiplications of queries and keys below which threads cost more than they save.
 const PARALLEL_ABOVE: usize = 1 << 19;
@@ -335,7 +337,9 @@ impl Attention {
 
     /// Whether several threads compute it.
     pub fn is_shared(&self) -> bool {
-        self.sizes()[..4].iter().fold(1, |work: usize, &size| work.saturating_mul(size)) > PARALLEL_ABOVE
+        // Few queries take as long as it takes to read the keys and values.
+        let least = if self.sizes()[1] <= FEW { PARALLEL_ABOVE / 4 } else { PARALLEL_ABOVE };
+        self.sizes()[..4].iter().fold(1, |work: usize, &size| work.saturating_mul(size)) > least
     }
 
     unsafe fn forward_rows(&self, head: usize, rows: Range<usize>, out: View, logs: View) {
@@ -349,6 +353,7 @@ impl Attention {
         let mask = self.mask.as_ref().map(|mask| View::of(mask, head).after(rows.start));
         let kept = self.bits(head);
         let mut state = [[f32::NEG_INFINITY, 0.0, 0.0]; QUERIES[1]];
+        let few = count <= FEW;
         let room = [count * pitch, turned_room(isa, held, size), isa.width() * held];
         with_scratch(room.iter().sum(), |memory| {
             let scores = View { at: memory, row: pitch, column: 1 };
@@ -362,11 +367,19 @@ impl Attention {
                 }
                 // SAFETY: the caller's; the memory has room for the largest block.
                 unsafe {
-                    let right = turned(isa, key.after(first), held, size, turned_at);
-                    let left = (query.row(rows.start).cast_const(), query.row, 1);
-                    let finish = Finish { scale: self.scale, ..Finish::PLAIN };
-                    Block { isa, rows: count, columns: held, left, right, out: scores, finish }
-                        .run(|rows, keys| if keys.start < seen(rows.end - 1) { 0..size } else { 0..0 });
+                    if few {
+                        for row in 0..count {
+                            let (query, to) = (query.row(rows.start + row).cast_const(), scores.row(row));
+                            let keys = held.min(seen(row));
+                            widest::run(Scores { query, key: key.after(first), keys, size, scale: self.scale, to });
+                        }
+                    } else {
+                        let right = turned(isa, key.after(first), held, size, turned_at);
+                        let left = (query.row(rows.start).cast_const(), query.row, 1);
+                        let finish = Finish { scale: self.scale, ..Finish::PLAIN };
+                        Block { isa, rows: count, columns: held, left, right, out: scores, finish }
+                            .run(|rows, keys| if keys.start < seen(rows.end - 1) { 0..size } else { 0..0 });
+                    }
                     let mask = mask.map(|mask| View { at: mask.at.wrapping_add(first * mask.column), ..mask });
                     let kept = kept.map(|kept| kept.after(rows.start, first));
                     dispatch(Weigh { scores, queries: count, keys: held, seen: &seen, mask, kept, state: &mut state });
@@ -374,6 +387,14 @@ impl Attention {
                         for row in 0..count {
                             dispatch(Stretch(out.row(row), width, state[row][2]));
                         }
+                    }
+                    if few {
+                        for row in 0..count {
+                            let (weights, out, keys) =
+                                (scores.row(row).cast_const(), out.row(row), held.min(seen(row)));
+                            widest::run(Sums { weights, value: value.after(first), keys, width, out, add: first > 0 });
+                        }
+                        continue;
                     }
                     let right = lying(isa, value.after(first), width, held, tail_at);
                     let left = (scores.at.cast_const(), pitch, 1);

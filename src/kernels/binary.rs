@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 
-use super::curves::{Add, Atan2, FloorDivide, Fmod, Hypot, LogAddExp, Mul, Pow, Remainder, Sub, Xlogy};
+use super::curves::{Add, Atan2, Div, FloorDivide, Fmod, Hypot, LogAddExp, Mul, Pow, Remainder, Sub, Xlogy};
 use super::number::{Integer, Number};
 use super::pointwise::{Strided, map_halves, map2, map2_costly};
 use super::vector::Lanes;
-use super::{complex, vector};
+use super::{complex, halves, vector};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::{with_bits, with_integer, with_number};
@@ -81,9 +81,14 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
             // What float32 has not, the halves have neither.
             let _ = binary(op, name, DType::F32, at);
         };
-        if map_halves::<2, 3>(dtype, at.shape, at.out, [at.a, at.b], &float) {
-            return Ok(());
+        match op {
+            Binary::Add => halves::map2(dtype, at.shape, at.out, at.a, at.b, &Add {}),
+            Binary::Sub => halves::map2(dtype, at.shape, at.out, at.a, at.b, &Sub {}),
+            Binary::Mul => halves::map2(dtype, at.shape, at.out, at.a, at.b, &Mul {}),
+            Binary::Div => halves::map2(dtype, at.shape, at.out, at.a, at.b, &Div {}),
+            _ => map_halves::<2, 3>(dtype, at.shape, at.out, [at.a, at.b], &float),
         }
+        return Ok(());
     }
     if dtype == DType::F32 && vector::is_fused() {
         match op {
@@ -104,12 +109,19 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
         },
         Binary::Add if dtype == DType::Bool => cheap::<u8>(at, Integer::or),
         Binary::Mul if dtype == DType::Bool => cheap::<u8>(at, Integer::and),
-        Binary::Add if in_vectors(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Add {}),
-        Binary::Sub if in_vectors(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Sub {}),
-        Binary::Mul if in_vectors(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Mul {}),
+        Binary::Add if in_vectors(dtype, at) || shares_rows(dtype, at) => {
+            vector::map2(at.shape, at.out, at.a, at.b, &Add {})
+        }
+        Binary::Sub if in_vectors(dtype, at) || shares_rows(dtype, at) => {
+            vector::map2(at.shape, at.out, at.a, at.b, &Sub {})
+        }
+        Binary::Mul if in_vectors(dtype, at) || shares_rows(dtype, at) => {
+            vector::map2(at.shape, at.out, at.a, at.b, &Mul {})
+        }
         Binary::Add => with_bits!(dtype, T => cheap::<T>(at, Number::add), else return refuse()),
         Binary::Sub => with_bits!(dtype, T => cheap::<T>(at, Number::sub), else return refuse()),
         Binary::Mul => with_bits!(dtype, T => cheap::<T>(at, Number::mul), else return refuse()),
+        Binary::Div if shares_rows(dtype, at) => vector::map2(at.shape, at.out, at.a, at.b, &Div {}),
         Binary::Div if dtype.is_float() => {
             with_number!(dtype, T => cheap::<T>(at, Number::div), else return refuse())
         }
@@ -194,6 +206,21 @@ fn in_vectors(dtype: DType, at: Places<'_>) -> bool {
         && at.shape.last().is_some_and(|&length| length >= VECTOR)
         && at.out.pointer != at.a.pointer
         && at.out.pointer != at.b.pointer
+}
+
+/// Whether short rows of floats lie one behind the other, and are the same for all rows in some operand: `vector` takes them
+/// together.
+fn shares_rows(dtype: DType, at: Places<'_>) -> bool {
+    let sizes = || at.out.strides.iter().zip(at.shape);
+    let Some(row) = sizes().position(|(&stride, &size)| stride == 1 && (2..=vector::SHORT).contains(&size)) else {
+        return false;
+    };
+    let length = at.shape[row];
+    let Some(next) = sizes().position(|(&stride, &size)| stride == length && size >= vector::SHORT) else {
+        return false;
+    };
+    let fits = |view: &Strided<'_>| view.strides[row] == 1 && [0, length].contains(&view.strides[next]);
+    dtype == DType::F32 && fits(&at.a) && fits(&at.b) && at.a.strides[next] != at.b.strides[next]
 }
 
 fn cheap<T: Number>(at: Places<'_>, f: impl Fn(T, T) -> T + Sync + Copy) {

@@ -93,9 +93,17 @@ struct Fill<T> {
 impl<T: Copy> Task for Fill<T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        for at in 0..self.length {
-            // SAFETY: as in `copy_same`, where it is made.
-            unsafe { self.to.add(at).write(self.value) };
+        let Self { to, length, value } = self;
+        let some = [value; 16];
+        let whole = length / some.len() * some.len();
+        // SAFETY: as in `copy_same`, where it is made.
+        unsafe {
+            for at in (0..whole).step_by(some.len()) {
+                to.add(at).cast::<[T; 16]>().write_unaligned(some);
+            }
+            for at in whole..length {
+                to.add(at).write(value);
+            }
         }
     }
 }
@@ -302,13 +310,13 @@ impl<T: Copy, const N: usize> Task for Zip<T, N> {
     }
 }
 
-/// Copies where the last dimension has two to four elements, far apart in the source, whose neighbours lie along the one
-/// before it (pixel_shuffle); false, with nothing done, elsewhere.
+/// Copies where the last dimension has two to four elements, far apart in the source or all the same one, whose neighbours
+/// lie along the one before it (pixel_shuffle, repeat_interleave); false, with nothing done, elsewhere.
 fn zipped<T: Copy>(target: &View<'_>, source: &View<'_>) -> bool {
     let (to, from) = (target.geometry, source.geometry);
     let Some(outer) = to.rank().checked_sub(2) else { return false };
     let (length, lines, step) = (to.shape[outer], to.shape[outer + 1], from.strides[outer + 1]);
-    let side_by_side = to.strides[outer..] == [lines, 1] && from.strides[outer] == 1 && step > 1;
+    let side_by_side = to.strides[outer..] == [lines, 1] && from.strides[outer] == 1 && step != 1;
     if !side_by_side || !(2..=4).contains(&lines) || length < FEW / 2 {
         return false;
     }

@@ -31,6 +31,7 @@ functions! {
     Acos = acos;
     Atanh = atanh;
     Exp2 = exp2;
+    Erfc = erfc;
 }
 
 /// Functions that `wide` has too.
@@ -337,6 +338,19 @@ short_curves! {
     Add {}, [a, b] => a + b, _mm256_add_ps(a, b), _mm512_add_ps(a, b);
     Sub {}, [a, b] => a - b, _mm256_sub_ps(a, b), _mm512_sub_ps(a, b);
     Mul {}, [a, b] => a * b, _mm256_mul_ps(a, b), _mm512_mul_ps(a, b);
+    Div {}, [a, b] => a / b, _mm256_div_ps(a, b), _mm512_div_ps(a, b);
+    AddNumber { number }, [x] => x + number, _mm256_add_ps(x, number), _mm512_add_ps(x, number);
+    FromNumber { number }, [x] => number - x, _mm256_sub_ps(number, x), _mm512_sub_ps(number, x);
+    MulNumber { number }, [x] => x * number, _mm256_mul_ps(x, number), _mm512_mul_ps(x, number);
+    OverNumber { number }, [x] => x / number, _mm256_div_ps(x, number), _mm512_div_ps(x, number);
+    NumberOver { number }, [x] => number / x, _mm256_div_ps(number, x), _mm512_div_ps(number, x);
+    Square {}, [x] => x * x, _mm256_mul_ps(x, x), _mm512_mul_ps(x, x);
+    Sqrt {}, [x] => x.sqrt(), _mm256_sqrt_ps(x), _mm512_sqrt_ps(x);
+    Reciprocal {}, [x] => 1.0 / x, _mm256_div_ps(_mm256_set1_ps(1.0), x), _mm512_div_ps(_mm512_set1_ps(1.0), x);
+    Ceil {}, [x] => x.ceil(), _mm256_ceil_ps(x), _mm512_roundscale_ps::<0xA>(x);
+    Floor {}, [x] => x.floor(), _mm256_floor_ps(x), _mm512_roundscale_ps::<0x9>(x);
+    Round {}, [x] => x.round_ties_even(), _mm256_round_ps::<0x8>(x), _mm512_roundscale_ps::<0x8>(x);
+    Trunc {}, [x] => x.trunc(), _mm256_round_ps::<0xB>(x), _mm512_roundscale_ps::<0xB>(x);
 }
 
 wide_curves! {
@@ -378,6 +392,12 @@ wide_curves! {
     };
     SigmoidSlope {}, F, [grad, y] => grad * (y * (1.0 - y)), {
         _mm512_mul_ps(grad, _mm512_mul_ps(y, _mm512_sub_ps(_mm512_set1_ps(1.0), y)))
+    };
+    Prelu {}, F, [x, weight] => if x > 0.0 { x } else { x * weight }, {
+        _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), x, weight)
+    };
+    LogSigmoidSlope {}, F, [grad, x] => grad * math::sigmoid::<F>(-x), {
+        _mm512_mul_ps(grad, wide::sigmoid(_mm512_sub_ps(_mm512_setzero_ps(), x)))
     };
     LeakyReluSlope { below }, F, [grad, x] => if x > 0.0 { grad } else { grad * below }, {
         _mm512_mask_mul_ps(grad, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), grad, below)
@@ -457,7 +477,6 @@ curves! {
         grad * (tanh + x * math::sigmoid::<F>(x) * (1.0 - tanh * tanh))
     };
     LogSigmoid {}, F, [x] => -math::softplus::<F>(-x);
-    LogSigmoidSlope {}, F, [grad, x] => grad * math::sigmoid::<F>(-x);
     Elu { below, scale, input_scale }, F, [x] => {
         let curve = below * math::expm1::<F>(x * input_scale);
         if x > 0.0 { x * scale } else { curve }

@@ -448,7 +448,7 @@ unsafe fn products_of_two<S: Simd>(sizes: Sizes, column: usize, x: &[f32], grad:
 }
 
 /// Calls `work` with the number of the first plane and the memory of some planes' results.
-fn spread(out: &mut [f32], plane: usize, each: usize, work: impl Fn(usize, &mut [f32]) + Sync) {
+pub fn spread(out: &mut [f32], plane: usize, each: usize, work: impl Fn(usize, &mut [f32]) + Sync) {
     let (planes, to) = (out.len() / plane, Shared::of(out));
     spread_over(planes.div_ceil(each), 1, &|task| {
         let first = task * each;

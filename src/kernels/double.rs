@@ -3,7 +3,7 @@
 //! `FMA` is as in `math`. Errors stay within two units in the last place.
 
 use super::pointwise::{Strided, each_row};
-use super::vector::{Task, dispatch_narrow};
+use super::vector::{Task, dispatch};
 
 /// A sum with it rounds to an integer, which then stands in the lowest bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
@@ -16,7 +16,7 @@ const LG2_LOW: f64 = 3.694_239_077_158_931e-13;
 /// pi / 2 in three parts, the first two of 33 bits.
 const QUARTER: [f64; 3] = [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_795_950_7e-21];
 /// Magnitude up to which products of `QUARTER` and a whole number are exact.
-const FARTHEST_ANGLE: f64 = 1_000_000.0;
+pub(super) const FARTHEST_ANGLE: f64 = 1_000_000.0;
 /// What `exp(r)` is more than `1 + r`, over the square, up to half of log(2).
 const EXP: [f64; 10] = [
     2.510_038_319_586_702e-8,
@@ -185,24 +185,7 @@ const INVERSE_ROOT: [[f64; 19]; 4] = [
         19.627_342_277_976_05,
     ],
 ];
-/// `log(erfc(z) / t) + z^2` with `t = 1 / (1 + z / 2)`, by `t` from `TAIL_MIDDLE` on; the first for results of float32.
-const SINGLE_TAIL: [f64; 15] = [
-    -0.206_285_637_943_328_52,
-    0.104_535_299_678_602_34,
-    0.289_680_874_937_175_76,
-    -0.232_289_676_878_422_72,
-    -0.194_494_101_878_754_68,
-    0.293_251_060_015_285_06,
-    0.060_414_705_650_906_81,
-    -0.296_700_888_122_861_3,
-    0.040_774_446_438_094_226,
-    0.298_082_040_227_400_76,
-    -0.108_225_541_528_531_5,
-    -0.393_365_171_297_213_27,
-    0.149_970_706_455_851_37,
-    1.356_878_755_924_586_5,
-    -0.625_674_398_032_469,
-];
+/// `log(erfc(z) / t) + z^2` with `t = 1 / (1 + z / 2)`, by `t` from `TAIL_MIDDLE` on.
 const TAIL: [f64; 27] = [
     0.023_594_747_713_702_183,
     0.139_648_843_261_576_56,
@@ -272,13 +255,13 @@ const ROOTS: [f64; 3] = [4.0, 6.2, 12.0];
 const MIDDLES: [f64; 4] = [3.25, 5.1, 9.1, 19.7];
 
 #[inline(always)]
-fn fma<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
+pub(super) fn fma<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
 /// Two terms at a time, as in `math`.
 #[inline(always)]
-fn polynomial<const FMA: bool, const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
+pub(super) fn polynomial<const FMA: bool, const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
     let (square, odd) = (x * x, N % 2);
     let mut sum = if odd == 1 { coefficients[0] } else { fma::<FMA>(coefficients[0], x, coefficients[1]) };
     for pair in coefficients[2 - odd..].chunks_exact(2) {
@@ -392,7 +375,7 @@ fn log_special(x: f64, value: f64) -> f64 {
 }
 
 #[inline(always)]
-fn log<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn log<const FMA: bool>(x: f64) -> f64 {
     let (exponent, apart, less) = log_parts::<FMA>(x);
     log_special(x, exponent * LN2_HIGH - ((less - exponent * LN2_LOW) - apart))
 }
@@ -465,7 +448,7 @@ fn atanh<const FMA: bool>(x: f64) -> f64 {
 
 /// Sine of an angle of at most `FARTHEST_ANGLE`, after `turns` more quarters.
 #[inline(always)]
-fn turned<const FMA: bool>(x: f64, turns: u64) -> f64 {
+pub(super) fn turned<const FMA: bool>(x: f64, turns: u64) -> f64 {
     let shifted = fma::<FMA>(x, std::f64::consts::FRAC_2_PI, MAGIC);
     let count = shifted - MAGIC;
     let [high, middle, low] = QUARTER;
@@ -482,10 +465,10 @@ fn turned<const FMA: bool>(x: f64, turns: u64) -> f64 {
 
 /// `erfc` of `z`, which is not negative; only with fused products, which leave what a square loses.
 #[inline(always)]
-fn tail<const N: usize>(z: f64, curve: &[f64; N]) -> f64 {
+fn tail(z: f64) -> f64 {
     let z = if z > 28.0 { 28.0 } else { z };
     let (square, t) = (z * z, 1.0 / z.mul_add(0.5, 1.0));
-    let rest = polynomial::<true, N>(curve, t - TAIL_MIDDLE);
+    let rest = polynomial::<true, 27>(&TAIL, t - TAIL_MIDDLE);
     // The exponent's own rounding, by which far out the power would lose digits.
     let power = rest - square;
     let taken = power - rest;
@@ -495,23 +478,12 @@ fn tail<const N: usize>(z: f64, curve: &[f64; N]) -> f64 {
 }
 
 #[inline(always)]
-fn erfc_by<const FMA: bool, const N: usize>(x: f64, curve: &[f64; N]) -> f64 {
+fn erfc<const FMA: bool>(x: f64) -> f64 {
     if !FMA {
         return libm::erfc(x);
     }
-    let tail = tail(x.abs(), curve);
+    let tail = tail(x.abs());
     if x < 0.0 { 2.0 - tail } else { tail }
-}
-
-#[inline(always)]
-fn erfc<const FMA: bool>(x: f64) -> f64 {
-    erfc_by::<FMA, 27>(x, &TAIL)
-}
-
-/// Of a float32.
-#[inline(always)]
-fn single_erfc<const FMA: bool>(x: f64) -> f64 {
-    erfc_by::<FMA, 15>(x, &SINGLE_TAIL)
 }
 
 #[inline(always)]
@@ -521,7 +493,7 @@ fn erf<const FMA: bool>(x: f64) -> f64 {
     }
     let size = x.abs();
     let near = size * polynomial::<true, 13>(&ERF, size.mul_add(size, -0.5));
-    let far = 1.0 - tail(size, &TAIL);
+    let far = 1.0 - tail(size);
     (if size < 1.0 { near } else { far }).copysign(x)
 }
 
@@ -550,7 +522,8 @@ macro_rules! inverses {
             }
             #[inline(always)]
             fn is_far($x: f64) -> bool {
-                $rest < LEAST
+                // Beyond one there is no value, which the logarithm says too.
+                ($rest < LEAST) & ($rest >= 0.0)
             }
             fn far($x: f64) -> f64 {
                 $far
@@ -610,7 +583,6 @@ functions! {
     Tanh = tanh;
     Erf = erf;
     Erfc = erfc;
-    SingleErfc = single_erfc;
     Asin = asin;
     Acos = acos;
     Atanh = atanh;
@@ -727,6 +699,6 @@ pub fn map<T: Element, D: Double>(shape: &[usize], out: Strided<'_>, a: Strided<
     each_row(shape, [out, a], &|[o, i], length, [so, si]| {
         // SAFETY: as in `Row`.
         let (out, a) = unsafe { ((out.at::<T>(o), so), (a.at::<T>(i).cast_const(), si)) };
-        dispatch_narrow(Row::<T, D> { out, a, length, function: std::marker::PhantomData });
+        dispatch(Row::<T, D> { out, a, length, function: std::marker::PhantomData });
     });
 }

@@ -6,9 +6,10 @@ use super::memory::Memory;
 use super::peaks;
 use super::reduce::{Loop, Plan, steps};
 use super::scratch::Shared;
+use super::vector::{Task, dispatch_narrow};
 use crate::tensor::geometry::Geometry;
 
-/// Elements that are compared as a vector before the winner is looked for.
+/// Elements that are compared before it is asked whether all were less.
 const BLOCK: usize = 512;
 const LANES: usize = 16;
 const COLUMNS: usize = 64;
@@ -187,42 +188,54 @@ fn part<T: Element + 'static, const MAX: bool>(
         let index = from + peaks::place::<MAX>(line);
         return Best { value: item(index), index };
     }
+    if step == 1 && input.at::<T>(0).is_aligned() && from < to {
+        // SAFETY: as above; elements are aligned and neighbours.
+        let line = unsafe { std::slice::from_raw_parts(input.at::<T>(start + from), to - from) };
+        let mut place = 0;
+        dispatch_narrow(Peak::<T, MAX> { line, place: &mut place });
+        return Best { value: item(from + place), index: from + place };
+    }
     let mut best = Best { value: item(from), index: from };
-    let mut at = from;
-    while at < to {
-        let length = BLOCK.min(to - at);
-        let wins = if step == 1 && length == BLOCK {
-            better::<T, MAX>(peak::<T, MAX>(input, start + at), best.value)
-        } else {
-            true
-        };
-        if wins {
-            for index in at..at + length {
-                let value = item(index);
-                if better::<T, MAX>(value, best.value) {
-                    best = Best { value, index };
-                }
-            }
+    for index in from..to {
+        let value = item(index);
+        if better::<T, MAX>(value, best.value) {
+            best = Best { value, index };
         }
-        at += length;
     }
     best
 }
 
-/// The winner's value among `BLOCK` adjacent elements.
-fn peak<T: Element, const MAX: bool>(input: Memory, start: usize) -> T {
-    let mut lanes = [if MAX { T::LOWEST } else { T::HIGHEST }; LANES];
-    let pick = |old: T, new: T| {
-        let beyond = if MAX { new > old } else { new < old };
-        if beyond | new.is_nan() { new } else { old }
-    };
-    for first in (0..BLOCK).step_by(LANES) {
-        for (lane, slot) in lanes.iter_mut().enumerate() {
-            // SAFETY: the caller has `BLOCK` elements from `start` on.
-            *slot = pick(*slot, unsafe { input.read(start + first + lane) });
+/// Where the winner of a line that is not empty stands first.
+struct Peak<'a, T, const MAX: bool> {
+    line: &'a [T],
+    place: &'a mut usize,
+}
+
+impl<T: Element, const MAX: bool> Task for Peak<'_, T, MAX> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let pick = |old: T, new: T| {
+            let beyond = if MAX { new > old } else { new < old };
+            if beyond | new.is_nan() { new } else { old }
+        };
+        let (chunks, rest) = self.line.as_chunks::<LANES>();
+        let mut lanes = [self.line[0]; LANES];
+        for chunk in chunks {
+            for (slot, &x) in lanes.iter_mut().zip(chunk) {
+                *slot = pick(*slot, x);
+            }
         }
+        let best = lanes.into_iter().chain(rest.iter().copied()).fold(self.line[0], pick);
+        *self.place = if best.is_nan() { first(self.line, |x| x.is_nan()) } else { first(self.line, |x| x == best) };
     }
-    lanes.into_iter().fold(lanes[0], pick)
+}
+
+/// The first place where something is so; without a way out inside of a chunk, so that chunks are compared as vectors.
+#[inline(always)]
+fn first<T: Copy>(line: &[T], is: impl Fn(T) -> bool) -> usize {
+    let (chunks, _) = line.as_chunks::<LANES>();
+    let before = chunks.iter().take_while(|chunk| !chunk.iter().fold(false, |any, &x| any | is(x))).count() * LANES;
+    before + line[before..].iter().take_while(|&&x| !is(x)).count()
 }
 
 fn columns<T: Element, const MAX: bool>(

@@ -1,5 +1,6 @@
 //! Elements in the opposite order along some dimensions (benchmarks/bars.py: flip).
 
+use super::copy::copy_bytes;
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Elements;
 use super::scratch::Shared;
@@ -49,7 +50,7 @@ unsafe fn turn<T: Copy>(from: &Elements, to: &Elements, dims: &[usize]) {
             dispatch_narrow(Turn { from, to, length });
         } else {
             // SAFETY: the caller's: rows of one length, and each is written once.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
+            unsafe { copy_bytes(from.cast(), to.cast(), length * size_of::<T>()) };
         }
     };
     let rows: usize = outer.iter().product();

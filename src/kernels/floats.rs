@@ -5,6 +5,7 @@
 
 use super::deep;
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
+use super::lengths;
 use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
 use super::processor::asks_ahead;
@@ -139,6 +140,10 @@ pub unsafe fn fold(which: Fold, input: Memory, geometry: &Geometry, dims: &[usiz
     let plan = Plan::new(geometry, dims);
     if !input.at::<f32>(0).is_aligned() {
         return false;
+    }
+    // SAFETY: the caller's.
+    if which == Fold::Norm(2.0) && unsafe { lengths::fold(input, &plan, output) } {
+        return true;
     }
     // SAFETY: the caller's.
     if unsafe { deep::fold(which, input, &plan, output) } {

@@ -4,6 +4,7 @@
 use gemm::Parallelism;
 use rayon::prelude::*;
 
+use super::iterate::spread_over;
 use super::memory::Elements;
 use super::micro::{Finish, Start};
 use super::narrow::Kind;
@@ -12,6 +13,11 @@ use crate::dtype::DType;
 
 /// Multiplications below which one product is not worth several threads.
 const PARALLEL_ABOVE: usize = 1 << 18;
+
+/// Multiplications up to which the crate's own threads, which sleep, take longer to begin than they save, and the parts
+/// in which ours take such products (benchmarks/cases.py: double_matmul).
+const LARGE: usize = 1 << 25;
+const PARTS: usize = 4;
 
 /// What a product does to what stands in its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,6 +33,11 @@ pub enum Sign {
 impl Sign {
     pub fn of(add: bool) -> Self {
         if add { Self::Plus } else { Self::Only }
+    }
+
+    /// What the product is multiplied with.
+    fn factor(self) -> f64 {
+        if self == Self::Minus { -1.0 } else { 1.0 }
     }
 }
 
@@ -46,23 +57,41 @@ pub fn multiply(out: &Elements, a: &Elements, b: &Elements, sign: Sign) {
         return singles([out, a, b], Finish { scale, add: sign != Sign::Only, ..Finish::PLAIN }, None);
     }
     let (work, add) = (m * n * k, sign != Sign::Only);
+    let offsets = |index: usize| [out, a, b].map(|memory| offset(memory, index, batch_rank));
     let one = |index: usize, parallelism: Parallelism| {
-        let [at, left, right] = [out, a, b].map(|memory| offset(memory, index, batch_rank));
+        let starts = offsets(index);
         match out.dtype {
-            DType::F64 => {
-                let factor = if sign == Sign::Minus { -1.0 } else { 1.0 };
-                floats::<f64>((1.0, factor), [out, a, b], [at, left, right], [m, n, k], (add, parallelism));
-            }
-            _ => integers([out, a, b], [at, left, right], [m, n, k]),
+            DType::F64 => floats::<f64>((1.0, sign.factor()), [out, a, b], starts, [m, n, k], (add, parallelism)),
+            _ => integers([out, a, b], starts, [m, n, k]),
         }
     };
     if batch * work < PARALLEL_ABOVE {
         (0..batch).for_each(|index| one(index, Parallelism::None));
+    } else if out.dtype == DType::F64 && batch < PARTS && work < LARGE && m.max(n) >= 8 * PARTS {
+        // For any number of threads: parts of a product with one column are summed in another order than the whole.
+        (0..batch).for_each(|index| in_parts([out, a, b], offsets(index), [m, n, k], sign));
     } else if batch >= rayon::current_num_threads() {
         (0..batch).into_par_iter().for_each(|index| one(index, Parallelism::None));
     } else {
         (0..batch).for_each(|index| one(index, Parallelism::Rayon(0)));
     }
+}
+
+/// A product of float64, rows or columns apart.
+fn in_parts(sides: [&Elements; 3], [at, left, right]: [usize; 3], [m, n, k]: [usize; 3], sign: Sign) {
+    let (steps, tall) = (sides.map(steps), m >= n);
+    let part = m.max(n).div_ceil(PARTS);
+    spread_over(PARTS, 1, &|index| {
+        let (first, end) = ((index * part).min(m.max(n)), ((index + 1) * part).min(m.max(n)));
+        let along = |start: usize, step: isize| start.wrapping_add_signed(first as isize * step);
+        let (starts, sizes) = match tall {
+            true => ([along(at, steps[0][0]), along(left, steps[1][0]), right], [end - first, n, k]),
+            false => ([along(at, steps[0][1]), left, along(right, steps[2][1])], [m, end - first, k]),
+        };
+        if end > first {
+            floats::<f64>((1.0, sign.factor()), sides, starts, sizes, (sign != Sign::Only, Parallelism::None));
+        }
+    });
 }
 
 /// `out = a @ b` (plus `start`, of `out`'s shape with strides of 0 where it broadcasts) in float32; every element is written.

@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::memory::Memory;
-use super::scratch::Shared;
 use super::vector::{Task, dispatch};
 use crate::tensor::geometry::contiguous_strides;
 
@@ -203,40 +202,6 @@ pub fn positions(flags: &[u8]) -> Vec<i64> {
     out
 }
 
-/// The coordinates of the elements with these numbers of a row-major tensor: those of each dimension beside each other.
-pub fn coordinates(positions: Vec<i64>, shape: &[usize]) -> Vec<i64> {
-    if shape.len() == 1 {
-        return positions;
-    }
-    let (count, strides) = (positions.len(), contiguous_strides(shape));
-    let Some((&width, outer)) = shape.split_last() else { return positions };
-    let mut out = Box::<[i64]>::new_uninit_slice(count * shape.len());
-    let to = Shared(out.as_mut_ptr().cast::<i64>());
-    in_parts(count, 1, &|part| {
-        // The numbers are in order: most lie in the row of the one before, and need no division.
-        let (mut row, mut own) = (0..0, SmallVec::<[i64; 6]>::from_elem(0, outer.len()));
-        for place in part {
-            let position = positions[place] as usize;
-            if !row.contains(&position) {
-                let first = position / width * width;
-                row = first..first + width;
-                for ((slot, &size), &stride) in own.iter_mut().zip(outer).zip(&strides) {
-                    *slot = (position / stride % size) as i64;
-                }
-            }
-            // SAFETY: there is room for each dimension of each place, and parts have places of their own.
-            unsafe {
-                for (dim, &coordinate) in own.iter().enumerate() {
-                    to.at(dim * count + place).write(coordinate);
-                }
-                to.at(outer.len() * count + place).write((position - row.start) as i64);
-            }
-        }
-    });
-    // SAFETY: every coordinate has been written.
-    unsafe { out.assume_init() }.into_vec()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,8 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_count_from_the_front() {
+    fn true_ones_have_numbers() {
         assert_eq!(positions(&[0, 1, 0, 0, 0, 1]), [1, 5]);
-        assert_eq!(coordinates(vec![1, 5], &[2, 3]), [0, 1, 1, 2]);
     }
 }

@@ -7,7 +7,7 @@ use super::copy::copy_bytes;
 use super::index::{Along, CHECKED, Outside, Slabs, ask_for, in_parts, start};
 use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
-use super::processor::{gathers, near, streamed_above};
+use super::processor::{gathered_above, gathers, near};
 #[cfg(target_arch = "x86_64")]
 use super::vector::is_wide;
 use super::vector::{Task, dispatch};
@@ -39,10 +39,11 @@ unsafe fn gather_cells<T: Copy>(source: Memory, along: &Along, numbers: &[i64], 
         let mut outside = false;
         #[cfg(target_arch = "x86_64")]
         if size_of::<T>() == 4 && row.step == 0 && along.own == 1 && row.size >= 8 && is_wide::<f32>() {
-            let wide = match gathers() {
-                true if numbers.len() * size_of::<T>() >= 2 * streamed_above() => gather_far,
-                true => gather_wide,
-                false => load_wide,
+            let wide = match (gathers(), numbers.len() * size_of::<T>() >= gathered_above()) {
+                (true, true) => gather_far,
+                (true, false) => gather_wide,
+                (false, true) => load_far,
+                (false, false) => load_wide,
             };
             // Rows of which the elements come in any order, one behind the other.
             let far = along.size <= ROW && numbers.len().saturating_mul(4 * size_of::<T>()) > near();
@@ -193,6 +194,38 @@ unsafe fn load_wide(from: *const i32, numbers: &[i64], size: usize, to: *mut i32
     false
 }
 
+/// As `load_wide`, past the caches in whole lines of memory.
+///
+/// # Safety
+/// As `gather_wide`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn load_far(from: *const i32, numbers: &[i64], size: usize, to: *mut i32) -> bool {
+    use std::arch::x86_64::*;
+    let limit = _mm512_set1_epi64(size as i64);
+    let (first, rest) = numbers.split_at(to.align_offset(64).min(numbers.len()));
+    let (whole, last) = rest.as_chunks::<16>();
+    // SAFETY: the caller's; elements are read where all sixteen numbers are below the size.
+    unsafe {
+        if load_wide(from, first, size, to) {
+            return true;
+        }
+        let to = to.add(first.len());
+        for (part, named) in whole.iter().enumerate() {
+            let outside = |at: usize| _mm512_cmpge_epu64_mask(_mm512_loadu_epi64(named.as_ptr().add(at)), limit);
+            if outside(0) | outside(8) != 0 {
+                return true;
+            }
+            let at = |k: usize| *from.add(named[k] as usize);
+            let four = |k: usize| _mm_setr_epi32(at(k), at(k + 1), at(k + 2), at(k + 3));
+            let low = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(four(0)), four(4));
+            let line = _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(low, four(8)), four(12));
+            _mm512_stream_si512(to.add(16 * part).cast(), line);
+        }
+        load_wide(from, last, size, to.add(16 * whole.len()))
+    }
+}
+
 /// Whole rows, each `WIDE` pieces of 32 bytes or as many as `pieces` says.
 struct Copies<'a> {
     numbers: &'a [i64],
@@ -318,12 +351,15 @@ mod tests {
             let numbers: Vec<i64> = (0..length).map(|at| at * 389 % 1000).collect();
             let expected: Vec<i32> = numbers.iter().map(|&number| from[number as usize]).collect();
             assert_eq!(found(gather_wide, &numbers), (false, expected.clone()));
-            assert_eq!(found(load_wide, &numbers), (false, expected));
+            assert_eq!(found(load_wide, &numbers), (false, expected.clone()));
+            assert_eq!(found(gather_far, &numbers), (false, expected.clone()));
+            assert_eq!(found(load_far, &numbers), (false, expected));
             for (wrong, place) in [(-1, 0), (1000, length - 1), (i64::MIN, length / 2)] {
                 let mut numbers = numbers.clone();
                 if let Some(slot) = numbers.get_mut(place as usize) {
                     *slot = wrong;
                     assert!(found(gather_wide, &numbers).0 && found(load_wide, &numbers).0);
+                    assert!(found(gather_far, &numbers).0 && found(load_far, &numbers).0);
                 }
             }
         }

@@ -52,6 +52,22 @@ const ATAN: [f32; 9] = [
 ];
 /// `erf(a) / a - 1` by the square of `a`, up to one.
 const ERF: [f32; 6] = [-5.631_216_3e-4, 4.917_484e-3, -2.671_122_7e-2, 0.112_801_75, -0.376_123_25, 0.128_379_12];
+/// `erfc(a) exp(a^2) / t` with `t = 1 / (1 + a / 2)`, by `t` from `ERFC_MIDDLE` on, up to where `erfc` is zero.
+const ERFC: [f32; 12] = [
+    -3.214_440_8e-2,
+    3.263_521_5e-2,
+    3.233_502_4e-2,
+    -7.267_61e-2,
+    3.594_562_7e-4,
+    0.113_875_49,
+    -5.008_294_2e-2,
+    -0.203_838_34,
+    8.353_905e-2,
+    0.587_351_4,
+    0.781_328_8,
+    0.570_943_5,
+];
+const ERFC_MIDDLE: f32 = 0.581_967_2;
 /// `log2(erfc(a))` between one and four.
 const ERF_REST: [f32; 7] =
     [2.688_978_3e-4, -4.252_630_8e-3, 3.150_585_3e-2, -0.148_751_97, -0.920_648, -1.626_046_2, -4.926_92e-4];
@@ -200,6 +216,28 @@ pub fn exp_down<const FMA: bool>(x: f32) -> f32 {
     let (rest, k) = split::<FMA>(if x < -88.0 { -88.0 } else { x });
     let curve = polynomial::<FMA, 5>(EXP, rest);
     fma::<FMA>(fma::<FMA>(curve, rest, 1.0), rest, 1.0) * power_of_two(k)
+}
+
+/// A power of the square of `x`, times a curve, so that what is small keeps its digits.
+#[inline(always)]
+pub fn erfc<const FMA: bool>(x: f32) -> f32 {
+    if !FMA {
+        return libm::erfc(f64::from(x)) as f32;
+    }
+    let size = x.abs();
+    let size = if size > 10.2 { 10.2 } else { size };
+    let (square, below) = (size * size, size.mul_add(0.5, 1.0));
+    let t = 1.0 / below;
+    let curve = t * polynomial::<true, 12>(ERFC, t - ERFC_MIDDLE);
+    // What the square and `t` have lost, the latter by the curve's slope: far out and near zero the digits are theirs.
+    let lost = size.mul_add(size, -square);
+    let off = (-t).mul_add(size * 0.5 - (below - 1.0), (-t).mul_add(below, 1.0));
+    let (rest, k) = split::<true>(-square);
+    let rest = rest + t.mul_add(1.256, 1.0).mul_add(off, -lost);
+    let power = (rest * rest).mul_add(polynomial::<true, 6>(EXPM1, rest), rest);
+    let half = k >> 1;
+    let value = curve.mul_add(power, curve) * power_of_two(half) * power_of_two(k.wrapping_sub(half));
+    if x < 0.0 { 2.0 - value } else { value }
 }
 
 #[inline(always)]

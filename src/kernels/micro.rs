@@ -138,10 +138,13 @@ pub const STEPS: usize = 16;
 /// Depths that packing fetches ahead.
 const AHEAD: usize = 64;
 
+/// Where rows are `PACKED` (`a_row` is 1), one address serves all of them, which leaves more of what processors decode at
+/// a time to the products.
+///
 /// # Safety
 /// As `Isa::run`, and the processor has the instructions.
 #[inline(always)]
-unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize>(t: &Tile) {
+unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize, const PACKED: bool>(t: &Tile) {
     // SAFETY: the caller vouches for the memory of the tile and the instructions.
     unsafe {
         let mut sums: Sums<S> = [[S::splat(0.0); 2]; 14];
@@ -170,14 +173,15 @@ unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize>(t: &Tile
             for _ in 0..steps {
                 let lanes = [S::load(b), if N > 1 { S::load(b.add(S::LANES)) } else { S::splat(0.0) }];
                 each!(H, N, {
-                    let row = match I / 3 {
-                        0 => a0,
-                        1 => a3,
-                        2 => a6,
-                        3 => a9,
-                        _ => a12,
+                    let at = match I / 3 {
+                        _ if PACKED => a0.add(I),
+                        0 => a0.add(I * t.a_row),
+                        1 => a3.add(I % 3 * t.a_row),
+                        2 => a6.add(I % 3 * t.a_row),
+                        3 => a9.add(I % 3 * t.a_row),
+                        _ => a12.add(I % 3 * t.a_row),
                     };
-                    sums[I][W] = M::add_product(S::splat(*row.add(I % 3 * t.a_row)), lanes[W], sums[I][W]);
+                    sums[I][W] = M::add_product(S::splat(*at), lanes[W], sums[I][W]);
                 });
                 (a0, a3, a6) = (a0.wrapping_add(t.a_step), a3.wrapping_add(t.a_step), a6.wrapping_add(t.a_step));
                 (a9, a12) = (a9.wrapping_add(t.a_step), a12.wrapping_add(t.a_step));
@@ -445,6 +449,11 @@ impl Isa {
             // SAFETY: the caller's, who has asked `has_pairs`.
             return unsafe { PAIRED[wide][rows - 1](tile) };
         }
+        #[cfg(target_arch = "x86_64")]
+        if wide == 1 && tile.a_row == 1 && self.lanes == 16 {
+            // SAFETY: the caller's; sixteen lanes are those of AVX-512.
+            return unsafe { PACKED[rows - 1](tile) };
+        }
         // SAFETY: the caller's; `current` gives what the processor has.
         unsafe { self.tiles[wide][rows - 1](tile) }
     }
@@ -455,7 +464,7 @@ macro_rules! isa {
         $(#[target_feature(enable = $features)])?
         unsafe fn $tile<const H: usize, const W: usize>(t: &Tile) {
             // SAFETY: the caller's.
-            unsafe { tile::<$simd, Single, H, W>(t) }
+            unsafe { tile::<$simd, Single, H, W, false>(t) }
         }
 
         $(#[target_feature(enable = $features)])?
@@ -514,9 +523,25 @@ macro_rules! paired {
 #[target_feature(enable = "avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 unsafe fn tile_pairs<const H: usize, const W: usize>(t: &Tile) {
     // SAFETY: the caller's.
-    unsafe { tile::<Avx512, Paired, H, W>(t) }
+    unsafe { tile::<Avx512, Paired, H, W, false>(t) }
 }
 
 /// As `Isa::tiles` of the widest vectors, of pairs.
 #[cfg(target_arch = "x86_64")]
 static PAIRED: [&[unsafe fn(&Tile)]; 2] = paired!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! packed {
+    ($($height:literal)*) => { [$(tile_packed::<$height>),*] };
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn tile_packed<const H: usize>(t: &Tile) {
+    // SAFETY: the caller's.
+    unsafe { tile::<Avx512, Single, H, 2, true>(t) }
+}
+
+/// As `Isa::tiles` of the widest vectors and tiles, of packed rows.
+#[cfg(target_arch = "x86_64")]
+static PACKED: [unsafe fn(&Tile); 14] = packed!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);

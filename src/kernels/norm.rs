@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::iterate::{PARALLEL_ABOVE, spread_over};
 #[cfg(target_arch = "x86_64")]
 use super::processor::asks_ahead;
-use super::processor::streamed_above;
+use super::processor::passed_above;
 use super::real::Real;
 use super::scratch::Shared;
 #[cfg(target_arch = "x86_64")]
@@ -97,10 +97,9 @@ fn row_moments<T: Real>(x: &[T], centred: bool) -> (T, T) {
     if centred { moments(x) } else { (T::of(0.0), sum(x, |x| x * x) / T::of(x.len() as f64)) }
 }
 
-/// Whether so many results are written past the caches: from 6 MB on (4000 rows of 1000: 605 us through them, 536 past
-/// them; 1000 rows 123 and 131).
+/// Whether so many results are written past the caches.
 fn is_far(numel: usize) -> bool {
-    numel * size_of::<f32>() >= 2 * streamed_above()
+    numel * size_of::<f32>() >= passed_above()
 }
 
 fn spread(count: usize, each: usize, task: &(dyn Fn(usize) + Sync)) {

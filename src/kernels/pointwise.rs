@@ -67,7 +67,7 @@ fn short_row<const N: usize>(shape: &[usize], views: [Strided<'_>; N]) -> Option
 
 /// A row of elements, and from one to the next.
 #[derive(Clone, Copy)]
-struct Line<T>(*mut T, usize);
+pub(super) struct Line<T>(pub(super) *mut T, pub(super) usize);
 
 impl<T: Copy> Line<T> {
     /// # Safety
@@ -332,7 +332,7 @@ unsafe fn widened(row: Line<u16>, part: Range<usize>, widen: Direct, to: &mut [f
 }
 
 /// Computes a row of float32 from others.
-type RowOf<'a, const N: usize> = dyn Fn(&mut [f32], [&[f32]; N]) + Sync + 'a;
+pub(super) type RowOf<'a, const N: usize> = dyn Fn(&mut [f32], [&[f32]; N]) + Sync + 'a;
 
 /// `out = f(inputs)` of 16-bit floats, where `f` computes rows of float32 from such: each result is rounded once.
 pub fn map_halves<const N: usize, const M: usize>(
@@ -341,29 +341,44 @@ pub fn map_halves<const N: usize, const M: usize>(
     out: Strided<'_>,
     inputs: [Strided<'_>; N],
     f: &RowOf<'_, N>,
-) -> bool {
-    let (Some(widen), Some(narrow)) = (direct(dtype, DType::F32), direct(DType::F32, dtype)) else { return false };
+) {
     let views: [Strided<'_>; M] = std::array::from_fn(|view| if view == 0 { out } else { inputs[view - 1] });
     each_row(shape, views, &|at, length, steps| {
-        let (mut result, mut parts) = ([0.0; HALVES], [[0.0; HALVES]; N]);
-        // SAFETY: as in `Row1`; buffers are as long as a part.
+        // SAFETY: as in `Row1`.
         unsafe {
-            let line = |view: usize| Line(views[view].at::<u16>(at[view]), steps[view]);
-            for start in (0..length).step_by(HALVES) {
-                let part = start..(start + HALVES).min(length);
-                for (index, buffer) in parts.iter_mut().enumerate() {
-                    widened(line(index + 1), part.clone(), widen, buffer);
-                }
-                f(&mut result[..part.len()], parts.each_ref().map(|buffer| &buffer[..part.len()]));
-                if steps[0] == 1 {
-                    narrow(result.as_ptr().cast(), line(0).0.add(start).cast(), part.len());
-                    continue;
-                }
-                let mut near = [0_u16; HALVES];
-                narrow(result.as_ptr().cast(), near.as_mut_ptr().cast(), part.len());
-                part.zip(near).for_each(|(k, value)| line(0).write(k, value));
-            }
+            let lines = std::array::from_fn(|view| Line(views[view].at::<u16>(at[view]), steps[view]));
+            halves_row::<N, M>(dtype, lines, length, f);
         }
     });
-    true
+}
+
+/// One row of `map_halves`, the result first.
+///
+/// # Safety
+/// The rows lie there, of 16-bit floats of `dtype`.
+pub(super) unsafe fn halves_row<const N: usize, const M: usize>(
+    dtype: DType,
+    lines: [Line<u16>; M],
+    length: usize,
+    f: &RowOf<'_, N>,
+) {
+    let (Some(widen), Some(narrow)) = (direct(dtype, DType::F32), direct(DType::F32, dtype)) else { return };
+    let (mut result, mut parts) = ([0.0; HALVES], [[0.0; HALVES]; N]);
+    // SAFETY: the caller's; buffers are as long as a part.
+    unsafe {
+        for start in (0..length).step_by(HALVES) {
+            let part = start..(start + HALVES).min(length);
+            for (index, buffer) in parts.iter_mut().enumerate() {
+                widened(lines[index + 1], part.clone(), widen, buffer);
+            }
+            f(&mut result[..part.len()], parts.each_ref().map(|buffer| &buffer[..part.len()]));
+            if lines[0].1 == 1 {
+                narrow(result.as_ptr().cast(), lines[0].0.add(start).cast(), part.len());
+                continue;
+            }
+            let mut near = [0_u16; HALVES];
+            narrow(result.as_ptr().cast(), near.as_mut_ptr().cast(), part.len());
+            part.zip(near).for_each(|(k, value)| lines[0].write(k, value));
+        }
+    }
 }

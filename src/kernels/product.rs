@@ -11,6 +11,7 @@ use super::dots::Dots;
 use super::iterate::spread_over;
 use super::micro::{Ahead, Finish, Isa, Panel, STEPS, Start, Tile};
 use super::narrow::Kind;
+use super::processor;
 use crate::guard;
 
 /// One side of a product as rows ("lanes") of `depth` elements: of the left side they are rows of the result, of the right
@@ -96,11 +97,13 @@ unsafe impl Send for Product {}
 
 /// Multiplications below which a product is not worth several threads.
 const PARALLEL_ABOVE: usize = 1 << 19;
+/// Multiplications that the beginning of one of many products stands for.
+const BEGUN: usize = 512;
 /// Multiplications of a task of dot products.
 const TASK: usize = 1 << 15;
 /// Depth of one block of sums: a panel of rows of it stays in the first cache. Results depend on it.
 const DEPTH: usize = 384;
-/// Elements of the columns that are packed at a time: they stay in the second cache.
+/// Elements of the columns that are packed at a time, at most.
 const BLOCK: usize = 1 << 18;
 /// Elements of a line of memory.
 const LINE: usize = 16;
@@ -163,6 +166,14 @@ impl Even {
     }
 }
 
+/// Elements of the columns that are packed at a time: they stay in the second cache, and half of it is left.
+fn block() -> usize {
+    match processor::second() {
+        0 => BLOCK,
+        bytes => (bytes / (2 * size_of::<f32>())).clamp(BLOCK / 4, BLOCK),
+    }
+}
+
 /// The blocks of sums of a depth, which begin where lines of memory do.
 fn depths(depth: usize) -> Even {
     Even::of_units(depth, DEPTH, LINE)
@@ -216,7 +227,7 @@ fn each(count: usize, parallel: bool, call: impl Fn(usize) + Sync) {
 /// Whether several threads compute `count` products of these sizes. A few rows take as long as reading the other side.
 pub fn shared(count: usize, [rows, columns, depth]: [usize; 3]) -> bool {
     let work = rows.max(FEW).saturating_mul(columns.max(FEW)).saturating_mul(depth);
-    work.saturating_mul(count) > PARALLEL_ABOVE
+    work.saturating_add(if count > 1 { BEGUN } else { 0 }).saturating_mul(count) > PARALLEL_ABOVE
 }
 
 /// Computes `count` products of one size: each by several threads, or several at once.
@@ -230,7 +241,7 @@ pub unsafe fn multiply_each(count: usize, product: impl Fn(usize) -> Product + S
     let Product { rows, columns, depth, .. } = product(0);
     let threads = if shared(count, [rows, columns, depth]) { guard::threads() } else { 1 };
     // What fits into the second cache is there.
-    let far = count.saturating_mul(depth).saturating_mul(rows + columns) > BLOCK;
+    let far = count.saturating_mul(depth).saturating_mul(rows + columns) > block();
     let soon = |index: usize| (far && index + 1 < count).then(|| Soon::of(&product(index), &product(index + 1)));
     if threads > 1 && count >= threads {
         // SAFETY: the caller's.
@@ -519,7 +530,7 @@ impl<'a> Run<'a> {
         let parts = Even::new(panels, panels.div_ceil((panels * width / APART).clamp(1, threads)));
         let together = threads.div_ceil(parts.panels);
         let groups = if together > 1 { (GROUPS * together).div_ceil(self.rows.panels) } else { 1 };
-        let room = parts.largest().min((BLOCK / (width * deepest)).max(1)) * width * deepest;
+        let room = parts.largest().min((block() / (width * deepest)).max(1)) * width * deepest;
         let own = (self.isa.height * deepest).next_multiple_of(16);
         let places = if together > 1 { 2 } else { 1 };
         with_scratch(parts.panels * places * room + threads * own, |memory| {
@@ -527,7 +538,7 @@ impl<'a> Run<'a> {
             let work: Vec<Stages> = (0..parts.panels)
                 .map(|part| {
                     let all = parts.at(part);
-                    let columns = Even::new(all.len(), (BLOCK / (width * deepest)).max(1));
+                    let columns = Even::new(all.len(), (block() / (width * deepest)).max(1));
                     let stages = (0..columns.panels * depth.panels).map(|_| Stage::default()).collect();
                     let memory = Shared(memory.at(part * places * room));
                     Stages {

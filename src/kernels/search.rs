@@ -1,4 +1,5 @@
-//! Finds places in sorted sequences and counts values into bins (benchmarks/cases.py: large_searchsorted).
+//! Finds places in sorted sequences and counts values into bins (benchmarks/cases.py: large_searchsorted,
+//! large_histc).
 
 use std::collections::HashSet;
 
@@ -66,10 +67,38 @@ pub unsafe fn places<T: Element>(
     }
 }
 
+/// Values whose bins are found before they are counted.
+const FOUND: usize = 1024;
+
+/// The bins of values, and the number of bins for those outside.
+struct Bins<'a, T> {
+    from: *const T,
+    bins: usize,
+    low: f64,
+    high: f64,
+    to: &'a mut [i32],
+}
+
+impl<T: Element> Task for Bins<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        // Each step is rounded as it is in the values' own precision, so that those at an edge fall where torch's do.
+        let own = |x: f64| if size_of::<T::Wide>() == size_of::<f32>() { f64::from(x as f32) } else { x };
+        let (low, high, bins, last) = (own(self.low), own(self.high), self.bins as f64, self.bins as i32 - 1);
+        let range = own(high - low);
+        for (index, slot) in self.to.iter_mut().enumerate() {
+            // SAFETY: `even_bins` vouches for the values.
+            let value = unsafe { self.from.add(index).read_unaligned() }.to_f64();
+            let bin = own(own(own(value - low) * bins) / range) as i32;
+            *slot = if value >= low && value <= high { bin.min(last) } else { last + 1 };
+        }
+    }
+}
+
 /// How many values fall into each of `bins` equal parts of `low..=high`; others are passed over.
 ///
 /// # Safety
-/// `memory` holds `count` elements of `T` from `at` on.
+/// `memory` holds `count` elements of `T` from `at` on; there are fewer bins than int32 has numbers.
 pub unsafe fn even_bins<T: Element>(
     memory: Memory,
     at: usize,
@@ -78,19 +107,40 @@ pub unsafe fn even_bins<T: Element>(
     low: f64,
     high: f64,
 ) -> Vec<f64> {
-    let mut out = vec![0.0; bins];
-    for index in 0..count {
-        // SAFETY: the caller's.
-        let value = unsafe { memory.read::<T>(at + index) }.to_f64();
-        if value >= low && value <= high {
-            let bin = ((value - low) / (high - low) * bins as f64) as usize;
-            if let Some(slot) = out.get_mut(bin.min(bins.saturating_sub(1))) {
-                *slot += 1.0;
+    let size = bins + 1;
+    let shares = if count < PARALLEL_ABOVE || count / SHARES < 2 * size { 1 } else { SHARES };
+    let mut all = vec![0u32; shares * WAYS * size];
+    let (tables, part) = (Shared::of(&mut all), count.div_ceil(shares));
+    let one = |share: usize| {
+        // SAFETY: each share has tables of its own.
+        let tables = unsafe { tables.slice(share * WAYS * size, WAYS * size) };
+        let mut found = [0; FOUND];
+        let mut first = share * part;
+        while first < count.min((share + 1) * part) {
+            let length = FOUND.min(count.min((share + 1) * part) - first);
+            let to = &mut found[..length];
+            dispatch(Bins::<T> { from: memory.at(at + first), bins, low, high, to });
+            // Neighbours are counted apart: where both are the same, one would wait for the other.
+            for (way, &bin) in found[..length].iter().enumerate() {
+                tables[bin as usize * WAYS + way % WAYS] += 1;
             }
+            first += length;
         }
+    };
+    if shares == 1 {
+        one(0)
+    } else {
+        spread_over(shares, 1, &one)
     }
-    out
+    let total = |bin: usize| {
+        let tables = all.chunks_exact(WAYS * size).flat_map(|share| &share[bin * WAYS..(bin + 1) * WAYS]);
+        tables.map(|&count| f64::from(count)).sum()
+    };
+    (0..bins).map(total).collect()
 }
+
+/// Counts of the same bin that neighbours add to.
+const WAYS: usize = 4;
 
 /// How much weight falls between neighbouring edges; the last bin has both its edges.
 pub fn uneven_bins(values: &[f64], weights: Option<&[f64]>, edges: &[f64]) -> Vec<f64> {
@@ -121,13 +171,14 @@ pub unsafe fn among<T: Element>(values: (Memory, usize, usize), wanted: (Memory,
         .filter(|item| !item.is_nan())
         .map(Element::key)
         .collect();
-    for index in 0..count {
+    let one = |index: usize| {
         // SAFETY: the caller's.
         unsafe {
             let item: T = values.read(first + index);
             output.write(index, Truth(u8::from(!item.is_nan() && known.contains(&item.key()))));
         }
-    }
+    };
+    if count < PARALLEL_ABOVE { (0..count).for_each(one) } else { spread_over(count, TASK, &one) }
 }
 
 struct Most<'a> {

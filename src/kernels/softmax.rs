@@ -4,7 +4,7 @@ use super::iterate::{PARALLEL_ABOVE, spread_over};
 use super::real::Real;
 use super::vector::{Task, dispatch};
 #[cfg(target_arch = "x86_64")]
-use super::{vector::is_wide, wide_rows};
+use super::{processor::passed_above, vector::is_wide, wide_rows};
 
 /// As many independent sums as the widest vectors hold; their order does not depend on the machine.
 const LANES: usize = 16;
@@ -211,13 +211,15 @@ impl<T: Real> Task for Columns<T> {
 /// Both are valid for all elements of `lines`, aligned, and do not overlap.
 pub unsafe fn softmax<T: Real>(lines: Lines, from: At<T>, to: At<T>, log: bool) {
     let Lines { size, inner, .. } = lines;
+    #[cfg(target_arch = "x86_64")]
+    let streamed = lines.numel * size_of::<T>() >= passed_above();
     lines.each(
         |start| {
             #[cfg(target_arch = "x86_64")]
             if is_wide::<T>() {
-                let (from, to) = (from.after(start).cast::<f32>(), to.after(start).cast());
+                let out = wide_rows::To { to: to.after(start).cast(), streamed };
                 // SAFETY: a line lies inside, `T` is float32, and the processor has AVX-512.
-                return unsafe { wide_rows::softmax(from, to, size, log) };
+                return unsafe { wide_rows::softmax(from.after(start).cast(), out, size, log) };
             }
             // SAFETY: a line lies inside.
             let (from, to) = unsafe {

@@ -1,13 +1,10 @@
 //! One-operand functions of each element type over CPU memory (benchmarks/cases.py: large_exp, large_gelu).
 
-use half::{bf16, f16};
-
-use super::curves::{Acos, Asin, Atan, Atanh, Cos, Erf, Exp, Exp2, Expm1, Log, Log1p, Log2, Log10, Relu};
-use super::curves::{Rsqrt, Sigmoid, Sin, Tan, Tanh};
-use super::double;
+use super::curves::{Acos, Asin, Atan, Atanh, Ceil, Cos, Erf, Erfc, Exp, Exp2, Expm1, Floor, Log, Log1p, Log2, Log10};
+use super::curves::{Reciprocal, Relu, Round, Rsqrt, Sigmoid, Sin, Sqrt, Square, Tan, Tanh, Trunc};
 use super::number::Number;
 use super::pointwise::{Strided, map_halves, map1};
-use super::{complex, special, vector};
+use super::{complex, double, gamma, halves, special, vector, waves};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::with_number;
@@ -54,6 +51,8 @@ pub enum Unary {
     Digamma,
     Sinc,
     Sigmoid,
+    /// Of a real number as a complex one: zero or pi.
+    Angle,
 }
 
 /// Writes `op(a)` to `out`; both hold elements of `dtype`.
@@ -65,15 +64,17 @@ pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<
         };
     }
     if dtype.is_half() && !matches!(op, Unary::Neg | Unary::Abs) {
+        if short_halves(op, dtype, shape, out, a) {
+            return Ok(());
+        }
         let float = |to: &mut [f32], [from]: [&[f32]; 1]| {
             let line = |pointer: *const f32| Strided { pointer: pointer.cast_mut().cast(), strides: &[1], offset: 0 };
             let shape = [to.len()];
             // float32 has all of these functions.
             let _ = unary(op, name, DType::F32, &shape, line(to.as_ptr()), line(from.as_ptr()));
         };
-        if map_halves::<1, 2>(dtype, shape, out, [a], &float) {
-            return Ok(());
-        }
+        map_halves::<1, 2>(dtype, shape, out, [a], &float);
+        return Ok(());
     }
     match op {
         Unary::Neg => numbers!(Number::neg),
@@ -89,13 +90,32 @@ pub fn unary(op: Unary, name: &str, dtype: DType, shape: &[usize], out: Strided<
             match dtype {
                 DType::F32 => float32(op, shape, out, a, single),
                 DType::F64 => float64(op, shape, out, a, double),
-                DType::F16 => map1::<f16, f16>(shape, out, a, |x| f16::from_f32(single(x.to_f32()))),
-                DType::BF16 => map1::<bf16, bf16>(shape, out, a, |x| bf16::from_f32(single(x.to_f32()))),
                 _ => return refuse(),
             }
         }
     }
     Ok(())
+}
+
+/// The functions that take less time than the steps between 16-bit floats and float32; false, with nothing done, for
+/// the others.
+fn short_halves(op: Unary, dtype: DType, shape: &[usize], out: Strided<'_>, a: Strided<'_>) -> bool {
+    match op {
+        Unary::Relu => halves::map1(dtype, shape, out, a, &Relu {}),
+        Unary::Square => halves::map1(dtype, shape, out, a, &Square {}),
+        Unary::Sqrt => halves::map1(dtype, shape, out, a, &Sqrt {}),
+        Unary::Rsqrt => halves::map1(dtype, shape, out, a, &Rsqrt),
+        Unary::Reciprocal => halves::map1(dtype, shape, out, a, &Reciprocal {}),
+        Unary::Ceil => halves::map1(dtype, shape, out, a, &Ceil {}),
+        Unary::Floor => halves::map1(dtype, shape, out, a, &Floor {}),
+        Unary::Round => halves::map1(dtype, shape, out, a, &Round {}),
+        Unary::Trunc => halves::map1(dtype, shape, out, a, &Trunc {}),
+        Unary::Exp => halves::map1(dtype, shape, out, a, &Exp),
+        Unary::Tanh => halves::map1(dtype, shape, out, a, &Tanh),
+        Unary::Sigmoid => halves::map1(dtype, shape, out, a, &Sigmoid),
+        _ => return false,
+    }
+    true
 }
 
 /// The functions that cost less than a call are inlined into their loop.
@@ -125,8 +145,14 @@ fn float32(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, single:
         Unary::Tanh => vector::map1(shape, out, a, &Tanh),
         Unary::Atanh => vector::map1(shape, out, a, &Atanh),
         Unary::Erf => vector::map1(shape, out, a, &Erf),
-        Unary::Erfc => double::map::<f32, _>(shape, out, a, double::SingleErfc),
+        Unary::Erfc => vector::map1(shape, out, a, &Erfc),
         Unary::Erfinv => double::map::<f32, _>(shape, out, a, double::SingleErfinv),
+        Unary::Sinh => double::map::<f32, _>(shape, out, a, waves::Sinh),
+        Unary::Cosh => double::map::<f32, _>(shape, out, a, waves::Cosh),
+        Unary::Sinc => double::map::<f32, _>(shape, out, a, waves::Sinc),
+        Unary::Lgamma => double::map::<f32, _>(shape, out, a, gamma::SingleLgamma),
+        Unary::Digamma => double::map::<f32, _>(shape, out, a, gamma::Digamma),
+        Unary::Angle => map1::<f32, f32>(shape, out, a, angle_single),
         Unary::Sigmoid => vector::map1(shape, out, a, &Sigmoid),
         _ => map1::<f32, f32>(shape, out, a, single),
     }
@@ -160,9 +186,30 @@ fn float64(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, functio
         Unary::Erf => double::map::<f64, _>(shape, out, a, double::Erf),
         Unary::Erfc => double::map::<f64, _>(shape, out, a, double::Erfc),
         Unary::Erfinv => double::map::<f64, _>(shape, out, a, double::Erfinv),
+        Unary::Tan => double::map::<f64, _>(shape, out, a, waves::Tan),
+        Unary::Sinh => double::map::<f64, _>(shape, out, a, waves::Sinh),
+        Unary::Cosh => double::map::<f64, _>(shape, out, a, waves::Cosh),
+        Unary::Sinc => double::map::<f64, _>(shape, out, a, waves::Sinc),
+        Unary::Lgamma => double::map::<f64, _>(shape, out, a, gamma::Lgamma),
+        Unary::Digamma => double::map::<f64, _>(shape, out, a, gamma::Digamma),
+        Unary::Angle => map1::<f64, f64>(shape, out, a, angle_double),
         _ => map1::<f64, f64>(shape, out, a, function),
     }
 }
+
+/// Zero or pi; a NaN has no angle.
+macro_rules! angle {
+    ($name:ident, $T:ident) => {
+        #[inline(always)]
+        fn $name(x: $T) -> $T {
+            let angle = if x < 0.0 { std::$T::consts::PI } else { 0.0 };
+            if x.is_nan() { x } else { angle }
+        }
+    };
+}
+
+angle!(angle_single, f32);
+angle!(angle_double, f64);
 
 type Functions = (fn(f32) -> f32, fn(f64) -> f64);
 
@@ -208,5 +255,6 @@ fn functions(op: Unary) -> Functions {
         Unary::Digamma => (|x| special::digamma(f64::from(x)) as f32, special::digamma),
         Unary::Sinc => (|x| special::sinc(f64::from(x)) as f32, special::sinc),
         Unary::Sigmoid => (|x| 1.0 / (1.0 + (-x).exp()), |x| 1.0 / (1.0 + (-x).exp())),
+        Unary::Angle => (angle_single, angle_double),
     }
 }

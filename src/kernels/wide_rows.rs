@@ -4,8 +4,10 @@
 //! left, and requests for the memory that comes next.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::attention::shift;
+use super::vector::ALIGNED;
 use super::wide;
 
 type V = __m512;
@@ -53,7 +55,7 @@ impl To {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 unsafe fn written(To { to, streamed }: To, length: usize, value: impl Fn(usize, __mmask16) -> V) {
-    let start = if streamed { to.align_offset(64).min(length) } else { 0 };
+    let start = if streamed || length >= ALIGNED { to.align_offset(64).min(length) } else { 0 };
     let whole = start + (length - start) / 16 * 16;
     // SAFETY: the caller's; masks keep the ends inside.
     unsafe {
@@ -293,13 +295,19 @@ unsafe fn column_folds(
     }
 }
 
+/// Elements of a row whose powers are kept beside it where the row itself is written past the caches.
+const BESIDE: usize = 4096;
+
 /// The softmax of a row, or its logarithm.
 ///
 /// # Safety
 /// Both are valid for `length` elements, aligned and apart; the processor has these instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub unsafe fn softmax(from: *const f32, to: *mut f32, length: usize, log: bool) {
-    // SAFETY: the caller's.
+pub unsafe fn softmax(from: *const f32, out: To, length: usize, log: bool) {
+    let mut beside = [MaybeUninit::<f32>::uninit(); BESIDE];
+    let out = To { streamed: out.streamed && (log || length <= BESIDE), ..out };
+    let to = if out.streamed { beside.as_mut_ptr().cast() } else { out.to };
+    // SAFETY: the caller's; `to` has room for the powers of a row.
     unsafe {
         let highest = _mm512_set1_ps(top(from, length));
         let power = |at, mask| wide::exp(_mm512_sub_ps(load(from, at, mask), highest));
@@ -308,7 +316,7 @@ pub unsafe fn softmax(from: *const f32, to: *mut f32, length: usize, log: bool) 
             let step = |total, at, mask| _mm512_mask_add_ps(total, mask, total, power(at, mask));
             let shift = _mm512_set1_ps(_mm512_reduce_add_ps(folded(length, zero, step, |a, b| sum(a, b))).ln());
             let value = |at, mask| _mm512_sub_ps(_mm512_sub_ps(last_load(from, at, mask, length), highest), shift);
-            return written(To::near(to), length, value);
+            return written(out, length, value);
         }
         let step = |total, at, mask| {
             let power = power(at, mask);
@@ -324,7 +332,7 @@ pub unsafe fn softmax(from: *const f32, to: *mut f32, length: usize, log: bool) 
             let near = _mm512_mul_ps(power, factor);
             _mm512_fmadd_ps(_mm512_fnmadd_ps(near, total, power), factor, near)
         };
-        written(To::near(to), length, value);
+        written(out, length, value);
     }
 }
 

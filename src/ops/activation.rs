@@ -2,6 +2,7 @@
 
 use burn_backend::ops::{ActivationOps, FloatTensorOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
+use half::{bf16, f16};
 use pyo3::prelude::*;
 
 use super::arithmetic::{add_args, add_scalar, mul, mul_scalar, sub_args};
@@ -14,10 +15,10 @@ use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::Result;
 use crate::guard;
 use crate::kernels::memory::Elements;
-use crate::kernels::pointwise::{Strided, map1};
+use crate::kernels::pointwise::map1;
 use crate::kernels::softmax::{self, At, Lines};
 use crate::kernels::vector::{self, Lanes, Plain};
-use crate::kernels::{curves, double};
+use crate::kernels::{curves, double, halves};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::wrap_dim;
@@ -26,7 +27,7 @@ fn t(x: &Tensor) -> Arg<'_> {
     Arg::Tensor(x)
 }
 
-/// A function of each element, vectorised for float32 and of float64 for the other types; `gpu` makes it of burn's ops.
+/// A function of each element, of float64 by `f`; `gpu` makes it of burn's ops.
 fn float_map(
     name: &'static str,
     x: &Tensor,
@@ -41,7 +42,8 @@ fn float_map(
         |shape, out, [x]| {
             match dtype {
                 DType::F32 => vector::map1(shape, out, x, &lanes),
-                _ => map_as(dtype, shape, out, x, f),
+                DType::F64 => map1::<f64, f64>(shape, out, x, f),
+                _ => halves::map1(dtype, shape, out, x, &lanes),
             }
             Ok(())
         },
@@ -57,27 +59,22 @@ pub fn slope(
     lanes: impl Lanes<2>,
     recorded: impl FnOnce() -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let fits = |x: &Tensor| x.dtype() == DType::F32 && x.device().is_cpu();
-    if grad_enabled() || !fits(grad) || !fits(x) || grad.shape() != x.shape() {
+    let dtype = x.dtype();
+    let fits = fits_lanes(x) && fits_lanes(grad) && grad.dtype() == dtype;
+    if grad_enabled() || !fits || grad.shape() != x.shape() {
         return recorded();
     }
     evaluate(
-        Call { name, args: [t(grad), t(x)], dtypes: [DType::F32; 2], out: DType::F32, into: None },
+        Call { name, args: [t(grad), t(x)], dtypes: [dtype; 2], out: dtype, into: None },
         |shape, out, [grad, x]| {
-            vector::map2(shape, out, grad, x, &lanes);
+            match dtype {
+                DType::F32 => vector::map2(shape, out, grad, x, &lanes),
+                _ => halves::map2(dtype, shape, out, grad, x, &lanes),
+            }
             Ok(())
         },
         |_, _| Ok(None),
     )
-}
-
-/// Computes in float64 and rounds once.
-fn map_as(dtype: DType, shape: &[usize], out: Strided<'_>, x: Strided<'_>, f: impl Fn(f64) -> f64 + Sync + Copy) {
-    match dtype {
-        DType::F64 => map1::<f64, f64>(shape, out, x, f),
-        DType::F16 => map1(shape, out, x, move |x: half::f16| half::f16::from_f64(f(x.to_f64()))),
-        _ => map1(shape, out, x, move |x: half::bf16| half::bf16::from_f64(f(x.to_f64()))),
-    }
 }
 
 fn times(x: &Tensor, factor: f64) -> Result<Tensor> {
@@ -319,16 +316,19 @@ fn inside(name: &'static str, grad: &Tensor, x: &Tensor, low: f64, high: f64, fa
 
 /// Whether `x` has vectorised loops.
 pub fn fits_lanes(x: &Tensor) -> bool {
-    x.dtype() == DType::F32 && x.device().is_cpu()
+    (x.dtype() == DType::F32 || x.dtype().is_half()) && x.device().is_cpu()
 }
 
-/// The elements of a CPU tensor of float32 clipped to a range, in one pass, outside the graph; NaN stays.
+/// The elements of a CPU tensor that `fits_lanes` clipped to a range, in one pass, outside the graph; NaN stays.
 pub fn within(x: &Tensor, low: f64, high: f64, into: Option<&Tensor>) -> Result<Tensor> {
-    let lanes = curves::Within { low: low as f32, high: high as f32 };
+    let (lanes, dtype) = (curves::Within { low: low as f32, high: high as f32 }, x.dtype());
     evaluate(
-        Call { name: "hardtanh", args: [t(x)], dtypes: [DType::F32], out: DType::F32, into },
+        Call { name: "hardtanh", args: [t(x)], dtypes: [dtype], out: dtype, into },
         |shape, out, [x]| {
-            vector::map1(shape, out, x, &lanes);
+            match dtype {
+                DType::F32 => vector::map1(shape, out, x, &lanes),
+                _ => halves::map1(dtype, shape, out, x, &lanes),
+            }
             Ok(())
         },
         |_, _| Ok(None),
@@ -405,7 +405,12 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
 /// Zero where `keep` does not hold, else the element moved by `shift` towards zero.
 fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift: f64) -> Result<Tensor> {
     // The bound is compared in the tensor's own precision, as torch does.
-    let own = |bound: f64| if x.dtype() == DType::F64 { bound } else { f64::from(bound as f32) };
+    let own = |bound: f64| match x.dtype() {
+        DType::F64 => bound,
+        DType::F16 => f16::from_f32(bound as f32).to_f64(),
+        DType::BF16 => bf16::from_f32(bound as f32).to_f64(),
+        _ => f64::from(bound as f32),
+    };
     let (lambda, shift) = (own(lambda), own(shift));
     let f = move |x: f64| {
         let moved = if x > lambda { x - shift } else { x + shift };
@@ -499,8 +504,13 @@ pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
     if let Some(record) = Record::new(node, &[x]) {
         record.save_outputs().finish(&out, move |c| {
             let (grad, y) = (c.grad()?, c.saved(0)?);
-            if !grad_enabled() && matches!(y.dtype(), DType::F32 | DType::F64) && y.device().is_cpu() {
-                return grads([Some(softmax_slope(&grad, y, dim, log)?)]);
+            if !grad_enabled() && y.device().is_cpu() {
+                let dtype = y.dtype();
+                if !dtype.is_half() {
+                    return grads([Some(softmax_slope(&grad, y, dim, log)?)]);
+                }
+                let [grad, y] = [grad.converted(DType::F32)?, y.converted(DType::F32)?];
+                return grads([Some(softmax_slope(&grad, &y, dim, log)?.converted(dtype)?)]);
             }
             let dims = if y.rank() == 0 { vec![] } else { vec![dim] };
             if log {

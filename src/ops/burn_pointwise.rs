@@ -262,6 +262,8 @@ fn float_unary(op: Unary, x: DispatchTensor) -> Option<DispatchTensor> {
         Unary::Erf => Dispatch::float_erf(x),
         Unary::Sigmoid => burn_math::sigmoid(x),
         // Cancellation (1 - erf, exp - 1) would cost the digits that these functions exist for.
-        Unary::Expm1 | Unary::Erfc | Unary::Erfinv | Unary::Lgamma | Unary::Digamma | Unary::Sinc => return None,
+        Unary::Expm1 | Unary::Erfc | Unary::Erfinv | Unary::Lgamma | Unary::Digamma | Unary::Sinc | Unary::Angle => {
+            return None;
+        }
     })
 }

@@ -7,19 +7,27 @@ use super::pointwise::{Arg, Call, evaluate};
 use crate::autograd::grad_enabled;
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::kernels::curves::Prelu;
+use crate::kernels::halves;
 use crate::kernels::memory::Elements;
 use crate::kernels::number::Number;
 use crate::kernels::pointwise::{Strided, map1, map2, map3};
+use crate::kernels::vector::Plain;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 
+/// As `suits_too`, for float32 and float64.
+fn suits(tensors: &[&Tensor], inplace: bool) -> bool {
+    tensors.iter().all(|x| !x.dtype().is_half()) && suits_too(tensors, inplace)
+}
+
 /// Whether all are floats of one type in the CPU's memory and leave no trace in the graph; where the first is to be
 /// written to, all have its shape.
-fn suits(tensors: &[&Tensor], inplace: bool) -> bool {
+fn suits_too(tensors: &[&Tensor], inplace: bool) -> bool {
     let Some(first) = tensors.first() else { return false };
     let (dtype, shape) = (first.dtype(), first.shape());
     let traced = |x: &Tensor| x.requires_grad() || inplace && x.base().is_some_and(|base| base.requires_grad());
-    matches!(dtype, DType::F32 | DType::F64)
+    dtype.is_float()
         && !(grad_enabled() && tensors.iter().any(|x| traced(x)))
         && tensors.iter().all(|x| x.dtype() == dtype && Elements::of(x).is_ok() && (!inplace || x.shape() == shape))
 }
@@ -128,7 +136,7 @@ fn _combined(
 #[pyfunction]
 fn _leaking(input: &Bound<'_, PyTensor>, weight: &Bound<'_, PyTensor>) -> Result<Option<Tensor>> {
     let (x, weight) = (&input.get().tensor, &weight.get().tensor);
-    if !suits(&[x, weight], false) {
+    if !suits_too(&[x, weight], false) {
         return Ok(None);
     }
     let (dtype, args) = (x.dtype(), [Arg::Tensor(x), Arg::Tensor(weight)]);
@@ -136,6 +144,7 @@ fn _leaking(input: &Bound<'_, PyTensor>, weight: &Bound<'_, PyTensor>) -> Result
     let kernel = |shape: &[usize], out: Strided<'_>, [x, weight]: [Strided<'_>; 2]| {
         match dtype {
             DType::F32 => map2::<f32, f32, f32>(shape, out, x, weight, |x, w| if x > 0.0 { x } else { x * w }),
+            DType::F16 | DType::BF16 => halves::map2(dtype, shape, out, x, weight, &Prelu {}),
             _ => map2::<f64, f64, f64>(shape, out, x, weight, |x, w| if x > 0.0 { x } else { x * w }),
         }
         Ok(())
@@ -153,7 +162,7 @@ fn _nan_to_num(
     below: Option<f64>,
 ) -> Result<Option<Tensor>> {
     let x = &input.get().tensor;
-    if !suits(&[x], false) {
+    if !suits_too(&[x], false) {
         return Ok(None);
     }
     let (dtype, args) = (x.dtype(), [Arg::Tensor(x)]);
@@ -161,19 +170,20 @@ fn _nan_to_num(
     let (above, below) = (above.unwrap_or(most), below.unwrap_or(-most));
     let call = Call { name: "nan_to_num", args, dtypes: [dtype], out: dtype, into: None };
     macro_rules! finite {
-        ($type:ty, $shape:expr, $out:expr, $x:expr) => {{
+        ($type:ty) => {{
             let [nan, above, below] = [nan, above, below].map(|number| number as $type);
-            map1::<$type, $type>($shape, $out, $x, move |x| {
+            move |x: $type| {
                 let number = if x == <$type>::INFINITY { above } else { x };
                 let number = if x == <$type>::NEG_INFINITY { below } else { number };
                 if x.is_nan() { nan } else { number }
-            })
+            }
         }};
     }
     let kernel = |shape: &[usize], out: Strided<'_>, [x]: [Strided<'_>; 1]| {
         match dtype {
-            DType::F32 => finite!(f32, shape, out, x),
-            _ => finite!(f64, shape, out, x),
+            DType::F32 => map1(shape, out, x, finite!(f32)),
+            DType::F64 => map1(shape, out, x, finite!(f64)),
+            _ => halves::map1(dtype, shape, out, x, &Plain(finite!(f32))),
         }
         Ok(())
     };

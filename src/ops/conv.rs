@@ -14,7 +14,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
-use crate::kernels::{conv_point, conv_weight, convolve, depthwise, winograd};
+use crate::kernels::{conv_point, conv_weight, convolve, depthwise, depthwise_large, winograd};
 use crate::tensor::geometry::{Dims, Geometry};
 use crate::tensor::kept::Keeper;
 use crate::tensor::{Tensor, prim};
@@ -169,12 +169,14 @@ fn in_tiles(
     match kernel {
         Kernel::Forward => {
             depthwise::forward(problem, a, b, bias, out)
+                || depthwise_large::forward(problem, a, b, bias, out)
                 || conv_point::forward(problem, a, b, bias, out)
                 || winograd::forward(problem, a, b, bias, keeper, out)
                 || convolve::forward(problem, a, b, bias, keeper, out)
         }
         Kernel::Input => {
             depthwise::input_gradient(problem, a, b, out)
+                || depthwise_large::input_gradient(problem, a, b, out)
                 || conv_point::input_gradient(problem, a, b, out)
                 || winograd::input_gradient(problem, a, b, out)
                 || convolve::input_gradient(problem, a, b, out)

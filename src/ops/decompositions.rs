@@ -7,10 +7,12 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use super::fold::through_cpu;
+use super::small_matrices::{is_small, small_cholesky, small_eigh, small_lu, small_svd, small_triangular};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::factor::{self, Element};
+use crate::kernels::jacobi;
 use crate::kernels::ldl;
 use crate::kernels::memory::Elements;
 use crate::tensor::Tensor;
@@ -55,6 +57,8 @@ macro_rules! with_field {
     };
 }
 
+pub(super) use {with_field, with_real};
+
 /// Runs a computation on the CPU in `wide`, and gives its results in the precision of `x`.
 fn in_precision<const N: usize>(
     x: &Tensor,
@@ -78,7 +82,10 @@ fn in_precision<const N: usize>(
 }
 
 /// As `through_cpu`, where complex64 is computed in complex128.
-fn factored<const N: usize>(x: &Tensor, call: impl FnOnce(&Tensor) -> Result<[Tensor; N]>) -> Result<[Tensor; N]> {
+pub(super) fn factored<const N: usize>(
+    x: &Tensor,
+    call: impl FnOnce(&Tensor) -> Result<[Tensor; N]>,
+) -> Result<[Tensor; N]> {
     let wide = if x.dtype() == DType::C64 { DType::C128 } else { x.dtype() };
     in_precision(x, wide, call)
 }
@@ -117,7 +124,7 @@ macro_rules! with_double {
 }
 
 /// The leading sizes of a batch of matrices, and its rows and columns.
-fn sizes(op: &str, x: &Tensor) -> Result<(Dims, usize, usize)> {
+pub(super) fn sizes(op: &str, x: &Tensor) -> Result<(Dims, usize, usize)> {
     let shape = x.shape();
     match shape.as_slice() {
         [batch @ .., rows, columns] => Ok((batch.iter().copied().collect(), *rows, *columns)),
@@ -127,7 +134,7 @@ fn sizes(op: &str, x: &Tensor) -> Result<(Dims, usize, usize)> {
     }
 }
 
-fn square(op: &str, x: &Tensor) -> Result<(Dims, usize)> {
+pub(super) fn square(op: &str, x: &Tensor) -> Result<(Dims, usize)> {
     let (batch, rows, columns) = sizes(op, x)?;
     if rows != columns {
         return error::shape(format!("{op}: expected square matrices, got {rows} by {columns}"));
@@ -136,19 +143,19 @@ fn square(op: &str, x: &Tensor) -> Result<(Dims, usize)> {
 }
 
 /// Zeros of shape `batch` with `more` sizes behind.
-fn fresh(batch: &[usize], more: &[usize], dtype: DType) -> Result<Tensor> {
+pub(super) fn fresh(batch: &[usize], more: &[usize], dtype: DType) -> Result<Tensor> {
     let shape: Dims = batch.iter().chain(more).copied().collect();
     Tensor::zeroed(&shape, dtype)
 }
 
 /// Zeros of shape (`batch`, `rows`, `columns`), each matrix column by column.
-fn by_columns(batch: &[usize], rows: usize, columns: usize, dtype: DType) -> Result<Tensor> {
+pub(super) fn by_columns(batch: &[usize], rows: usize, columns: usize, dtype: DType) -> Result<Tensor> {
     let out = fresh(batch, &[columns, rows], dtype)?;
     Ok(out.alias(out.geometry().transpose(batch.len(), batch.len() + 1)))
 }
 
 /// A copy of `x`, each matrix column by column.
-fn copied_by_columns(x: &Tensor) -> Result<Tensor> {
+pub(super) fn copied_by_columns(x: &Tensor) -> Result<Tensor> {
     let (batch, rows, columns) = sizes("copy", x)?;
     let out = by_columns(&batch, rows, columns, x.dtype())?;
     out.write(x)?;
@@ -156,7 +163,7 @@ fn copied_by_columns(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Runs `call` for each matrix; `work` is the cost of one.
-fn each(op: &str, batch: &[usize], work: usize, call: impl Fn(usize) + Sync + Send) -> Result<()> {
+pub(super) fn each(op: &str, batch: &[usize], work: usize, call: impl Fn(usize) + Sync + Send) -> Result<()> {
     let count: usize = batch.iter().product();
     if work == 0 || count == 0 {
         return Ok(());
@@ -175,7 +182,7 @@ fn each(op: &str, batch: &[usize], work: usize, call: impl Fn(usize) + Sync + Se
 ///
 /// # Safety
 /// The batch has elements of `T` in matrices of these sizes, and only one task at a time uses this one.
-unsafe fn matrix<T>(memory: &Elements, index: usize, rows: usize, columns: usize) -> MatMut<'_, T> {
+pub(super) unsafe fn matrix<T>(memory: &Elements, index: usize, rows: usize, columns: usize) -> MatMut<'_, T> {
     let at = memory.at::<T>(memory.geometry.offset + index * rows * columns);
     // SAFETY: the caller vouches for sizes and exclusiveness; batches without elements are never visited.
     unsafe { MatMut::from_raw_parts_mut(at, rows, columns, 1, rows as isize) }
@@ -186,7 +193,7 @@ unsafe fn matrix<T>(memory: &Elements, index: usize, rows: usize, columns: usize
 /// # Safety
 /// As `matrix`.
 #[allow(clippy::mut_from_ref)]
-unsafe fn row<T>(memory: &Elements, index: usize, length: usize) -> &mut [T] {
+pub(super) unsafe fn row<T>(memory: &Elements, index: usize, length: usize) -> &mut [T] {
     let at = memory.at::<T>(memory.geometry.offset + index * length);
     // SAFETY: as above.
     unsafe { std::slice::from_raw_parts_mut(at, length) }
@@ -197,6 +204,9 @@ unsafe fn row<T>(memory: &Elements, index: usize, length: usize) -> &mut [T] {
 fn _lu(input: Tensor) -> Result<(Tensor, Tensor, Tensor)> {
     let [factors, pivots, info] = factored(&input, |x| {
         let (batch, m, n) = sizes("lu", x)?;
+        if m == n && is_small(x.dtype(), &batch, n, 1) {
+            return small_lu(x);
+        }
         let k = m.min(n);
         let factors = copied_by_columns(x)?;
         let (pivots, info) = (fresh(&batch, &[k], DType::I32)?, fresh(&batch, &[], DType::I32)?);
@@ -249,6 +259,9 @@ fn _permutation(pivots: Tensor, rows: usize) -> Result<Tensor> {
 fn _cholesky(input: Tensor) -> Result<(Tensor, Tensor)> {
     let [factor, info] = factored(&input, |x| {
         let (batch, n) = square("cholesky", x)?;
+        if is_small(x.dtype(), &batch, n, 1) {
+            return small_cholesky(x);
+        }
         let lower = copied_by_columns(x)?;
         let info = fresh(&batch, &[], DType::I32)?;
         let [a, i] = [Elements::of(&lower)?, Elements::of(&info)?];
@@ -275,7 +288,11 @@ fn _solve_triangular(a: Tensor, b: Tensor, upper: bool, unitriangular: bool) -> 
         ));
     }
     let [x] = factored(&b, |b| {
-        let a = a.moved(crate::device::Device::Cpu)?.converted(b.dtype())?.contiguous_data()?;
+        let a = a.moved(crate::device::Device::Cpu)?.converted(b.dtype())?;
+        if is_small(b.dtype(), &batch, n, columns) {
+            return Ok([small_triangular(&a, b, upper, unitriangular)?]);
+        }
+        let a = a.contiguous_data()?;
         let x = copied_by_columns(b)?;
         let [left, right] = [Elements::of(&a)?, Elements::of(&x)?];
         with_field!(op, b.dtype(), T => each(op, &batch, n * n * columns, |index| {
@@ -318,6 +335,10 @@ fn _svd(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
     let [u, s, v, info] = in_float64("svd", &input, |x| {
         let (batch, m, n) = sizes("svd", x)?;
         let (k, dtype) = (m.min(n), x.dtype());
+        let fits = m.max(n) <= 2 * jacobi::LARGEST && k <= jacobi::LARGEST && (mode < 2 || m == n);
+        if fits && is_small(dtype, &batch, k, 1) {
+            return small_svd(x, mode > 0);
+        }
         let [left, right] = [[0, 0], [k, k], [m, n]][usize::from(mode.min(2))];
         let source = copied_by_columns(x)?;
         let (u, v) = (by_columns(&batch, m, left, dtype)?, by_columns(&batch, n, right, dtype)?);
@@ -342,6 +363,9 @@ fn _svd(input: Tensor, mode: u8) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
 fn _eigh(input: Tensor, vectors: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let [values, columns, info] = in_float64("eigh", &input, |x| {
         let (batch, n) = square("eigh", x)?;
+        if n <= jacobi::LARGEST && is_small(x.dtype(), &batch, n, 1) {
+            return small_eigh(x, vectors);
+        }
         let source = copied_by_columns(x)?;
         let width = if vectors { n } else { 0 };
         let (values, columns) = (fresh(&batch, &[n], DType::F64)?, by_columns(&batch, n, width, x.dtype())?);

@@ -9,6 +9,8 @@ use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::halves;
 use crate::kernels::memory::Memory;
 use crate::kernels::reducers::{self, Fold};
 use crate::tensor::geometry::Dims;
@@ -48,6 +50,9 @@ pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) ->
     if !x.device().is_cpu() {
         return on_device(op, which, x, dims, &target, dtype);
     }
+    if let Some(out) = half_sum(op, which, x, dims, &target)? {
+        return Ok(out);
+    }
     if from.is_half() && matches!(which, Fold::Sum | Fold::Mean | Fold::Max | Fold::Min) && x.numel() > WIDENED {
         // Each of its numbers would be widened by itself.
         return fold(op, which, &x.converted(DType::F32)?, dims, keepdim)?.converted(from);
@@ -57,6 +62,35 @@ pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) ->
     // SAFETY: a tensor's geometry lies inside its storage, and `out` was made for one element per slice.
     guard::spread(op, x.numel(), || unsafe { reducers::fold(which, from, input, &geometry, dims, output) })??;
     Ok(out)
+}
+
+/// Sums and means of 16-bit floats over the last dimensions, where the elements lie in row-major order.
+#[cfg(target_arch = "x86_64")]
+fn half_sum(op: &str, which: Fold, x: &Tensor, dims: &[usize], target: &[usize]) -> Result<Option<Tensor>> {
+    let (shape, dtype) = (x.shape(), x.dtype());
+    let first = shape.len() - dims.len();
+    let rows: usize = shape.iter().take(first).product();
+    let fits = dtype.is_half()
+        && matches!(which, Fold::Sum | Fold::Mean)
+        && x.numel() > WIDENED
+        && !dims.is_empty()
+        && dims.iter().all(|&dim| dim >= first)
+        && x.is_contiguous()
+        && halves::has_totals();
+    if !fits {
+        return Ok(None);
+    }
+    let (length, from) = (x.numel() / rows, Memory::first(x)?);
+    let divisor = if which == Fold::Mean { length as f64 } else { 1.0 };
+    // SAFETY: a contiguous tensor has its elements side by side.
+    let sums = guard::spread(op, x.numel(), || unsafe { halves::totals(dtype, from.at(0), rows, length) })?;
+    let values: Vec<f32> = sums.into_iter().map(|sum| (sum / divisor) as f32).collect();
+    Ok(Some(super::ranges::from_vec(values, target, DType::F32)?.converted(dtype)?))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn half_sum(_: &str, _: Fold, _: &Tensor, _: &[usize], _: &[usize]) -> Result<Option<Tensor>> {
+    Ok(None)
 }
 
 fn empty_value(which: Fold) -> Option<Scalar> {

@@ -315,6 +315,9 @@ pub fn embedding(weight: &Tensor, indices: &Tensor, padding: Option<i64>, scale:
     };
     let mut shape = indices.shape();
     shape.push(width);
+    if let Some(out) = rows::take_now(weight, indices, &shape)? {
+        return Ok(out);
+    }
     let found = Rows::slabs(weight, 0, indices, Fault::Embedding)?;
     if padding.is_none() && !scale {
         return rows::take("EmbeddingBackward0", weight, &found, &shape, &[indices]);

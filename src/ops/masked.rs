@@ -13,9 +13,11 @@ use crate::autograd::{Record, grad_enabled, grads, inplace};
 use crate::device::Device;
 use crate::dtype::DType;
 use crate::error::{self, Result};
+use crate::guard;
 use crate::kernels::index::{self, Update};
 use crate::kernels::memory::Elements;
-use crate::kernels::triangle;
+use crate::kernels::scratch::Shared;
+use crate::kernels::{triangle, truths};
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::{Dims, broadcast};
 use crate::tensor::{Tensor, prim};
@@ -164,16 +166,33 @@ fn truth(x: &Tensor) -> Result<Vec<u8>> {
 /// The coordinates of the elements that are not zero, one row each.
 pub fn nonzero(x: &Tensor) -> Result<Tensor> {
     let shape = x.shape();
-    let flags = truth(x)?;
-    let found = crate::guard::heavy("nonzero", flags.len(), || index::positions(&flags))?;
-    let count = found.len();
-    if x.device().is_cpu() && !shape.is_empty() && count > 0 {
-        // As torch leaves them: all coordinates of one dimension beside each other.
-        let lines = rows::from_integers(&index::coordinates(found, &shape), &[shape.len(), count], x.device())?;
-        return Ok(lines.alias(lines.geometry().permute(&[1, 0])));
+    if x.device().is_cpu() && !shape.is_empty() && x.numel() > 0 {
+        return nonzero_here(x, &shape);
     }
-    let lines = rows::from_integers(&index::coordinates(found, &shape), &[shape.len(), count], x.device())?;
-    lines.alias(lines.geometry().permute(&[1, 0])).copied_as(&[1, count])
+    let flags = truth(x)?;
+    let count = flags.iter().filter(|&&flag| flag != 0).count();
+    if shape.is_empty() || count == 0 {
+        let lines = creation::zeros(&[shape.len(), count], DType::I64, x.device())?;
+        return lines.alias(lines.geometry().permute(&[1, 0])).copied_as(&[1, count]);
+    }
+    nonzero_here(&x.moved(Device::Cpu)?, &shape)?.moved(x.device())
+}
+
+fn nonzero_here(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    x.need_values()?;
+    let flags = if x.dtype() == DType::Bool { x.clone() } else { x.converted(DType::Bool)? };
+    let flags = Elements::contiguous(&flags)?;
+    // SAFETY: booleans are bytes, and these lie in row-major order.
+    let counts = guard::spread("nonzero", x.numel(), || truths::counts(unsafe { flags.slice() }))?;
+    let total = counts.iter().sum();
+    let (lines, to) = Tensor::uninit_with_pointer(&[shape.len(), total], DType::I64)?;
+    let to = Shared(to.cast::<i64>());
+    guard::spread("nonzero", x.numel(), || {
+        // SAFETY: as above; the result has room for so many of each dimension.
+        unsafe { truths::coordinates(flags.slice(), &counts, shape, to) }
+    })?;
+    // As torch leaves them: all coordinates of one dimension beside each other.
+    Ok(lines.alias(lines.geometry().permute(&[1, 0])))
 }
 
 /// The same coordinates as one vector per dimension.

@@ -321,6 +321,16 @@ impl PyTensor {
         unary::ndtri(&self.tensor)
     }
 
+    /// The angle of each real number as a complex one: zero or pi.
+    fn _real_angle(&self) -> Result<Tensor> {
+        unary::angle(&self.tensor)
+    }
+
+    /// The sum of Chebyshev polynomials with these coefficients at each element, in float64, outside the graph.
+    fn _clenshaw(&self, coefficients: Vec<f64>) -> Result<Tensor> {
+        unary::clenshaw(&self.tensor, &coefficients)
+    }
+
     /// Whether each element is false.
     fn logical_not(&self) -> Result<Tensor> {
         bitwise::logical_not(&self.tensor)

@@ -16,6 +16,7 @@ pub mod ctc;
 pub mod cumulative;
 pub mod data;
 pub mod decompositions;
+pub mod distance;
 pub mod elementwise;
 pub mod extreme;
 pub mod fft;
@@ -50,6 +51,8 @@ pub mod rows;
 pub mod scatter_reduce;
 pub mod search;
 pub mod select;
+pub mod small_matrices;
+pub mod solving;
 pub mod sorting;
 pub mod strided;
 pub mod unary;
@@ -66,6 +69,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(module)?;
     data::register(module)?;
     decompositions::register(module)?;
+    distance::register(module)?;
     fft::register(module)?;
     generator::register(module)?;
     joining::register(module)?;
@@ -80,5 +84,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     grid::register(module)?;
     resize::register(module)?;
     rnn::register(module)?;
+    solving::register(module)?;
     Ok(())
 }

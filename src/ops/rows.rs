@@ -12,7 +12,7 @@ use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::{Bytes, IndexingUpdateOp, IntDType, Shape};
 
 use super::creation;
-use crate::autograd::{Record, grads, inplace};
+use crate::autograd::{Record, grad_enabled, grads, inplace};
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
@@ -22,6 +22,7 @@ use crate::kernels::iterate::PARALLEL_ABOVE;
 use crate::kernels::memory::{Memory, Numbers};
 use crate::kernels::{index_put, index_take};
 use crate::tensor::geometry::{Dims, Geometry};
+use crate::tensor::storage::Data;
 use crate::tensor::{Tensor, device_view, prim};
 
 /// Which rows of a tensor, seen as a matrix with `block` columns, an index names.
@@ -249,6 +250,37 @@ pub fn slabs(shape: &[usize], dim: usize, positions: Vec<i64>) -> Rows {
 /// The rows as a tensor of `shape`. `keep` are index tensors whose later modification makes the backward pass wrong.
 pub fn take(name: &'static str, x: &Tensor, rows: &Rows, shape: &[usize], keep: &[&Tensor]) -> Result<Tensor> {
     take_as(name, x, rows, shape, None, keep)
+}
+
+/// Rows of a matrix taken at once, where both lie row-major in CPU memory, there is little to do and nothing to record: what
+/// `take` has to hold for a history takes longer than to copy some rows.
+pub fn take_now(x: &Tensor, index: &Tensor, shape: &[usize]) -> Result<Option<Tensor>> {
+    if grad_enabled() && x.meta().is_used() {
+        return Ok(None);
+    }
+    let (source, numbers) = (x.core(), index.core());
+    let (Data::Cpu(from), Data::Cpu(named)) = (source.storage.data(), numbers.storage.data()) else {
+        return Ok(None);
+    };
+    let &[size, block] = source.geometry.shape.as_slice() else { return Ok(None) };
+    let width = source.dtype.size();
+    let (count, pointer) = (numbers.geometry.numel(), named.pointer().cast::<i64>());
+    let small = count > 0 && count.saturating_mul(block) < PARALLEL_ABOVE;
+    let plain = source.geometry.is_contiguous() && numbers.geometry.is_contiguous();
+    if !small || !plain || numbers.dtype != DType::I64 || !pointer.is_aligned() {
+        return Ok(None);
+    }
+    // SAFETY: a row-major tensor of int64 of so many elements, which its guard keeps.
+    let numbers = unsafe { std::slice::from_raw_parts(pointer.add(numbers.geometry.offset), count) };
+    if index::is_outside(numbers, size) {
+        return Ok(None);
+    }
+    let (out, to) = Tensor::uninit_with_pointer(shape, source.dtype)?;
+    let first = Memory::over(from.pointer().wrapping_add(source.geometry.offset * width));
+    let (slabs, to) = (Slabs { numbers, outer: 1, size, block }, Memory::over(to));
+    // SAFETY: `x` holds so many rows, all numbers are below their number, and `out` is fresh and has room.
+    guard::run("index", || unsafe { index_take::take(first, slabs, width, to) })?;
+    Ok(Some(out))
 }
 
 /// As `take`, with the result in another order in memory than the row-major one.

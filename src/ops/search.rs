@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::fold::through_cpu;
+use super::fold::{fold, through_cpu};
 use super::operand::{Operand, ResultType, Scalar};
 use super::sorting::integers;
 use crate::device::Device;
@@ -10,6 +10,7 @@ use crate::dtype::{DType, Kind};
 use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::memory::{Memory, Numbers};
+use crate::kernels::reducers::Fold;
 use crate::kernels::search;
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
@@ -88,6 +89,16 @@ fn numbers(x: &Tensor) -> Result<Vec<f64>> {
     Ok(bytes.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok().map(f64::from_ne_bytes)).collect())
 }
 
+/// The least and the greatest number, where there is one; a NaN is both.
+fn extremes(x: &Tensor) -> Result<Vec<f64>> {
+    if x.numel() == 0 {
+        return Ok(Vec::new());
+    }
+    let dims: Vec<usize> = (0..x.rank()).collect();
+    let [least, greatest] = [Fold::Min, Fold::Max].map(|which| numbers(&fold("histc", which, x, &dims, false)?));
+    Ok([least?, greatest?].concat())
+}
+
 /// The range of a histogram: the data's where none is given, widened where it is a point.
 fn range(op: &str, values: &[f64], low: f64, high: f64) -> Result<(f64, f64)> {
     let (mut low, mut high) = (low, high);
@@ -126,11 +137,17 @@ impl PyTensor {
         if bins <= 0 {
             return error::runtime(format!("histc: bins must be > 0, got {bins}"));
         }
+        // The counts of each bin, apart and together.
+        crate::check::allocation((bins as usize).saturating_mul(32))?;
+        if bins >= i32::MAX as isize {
+            return error::missing(format!("histc: {bins} bins are more than int32 counts; use fewer"));
+        }
         crate::check::kind("histc", dtype, &[Kind::Float])?;
-        crate::check::allocation((bins as usize).saturating_mul(8))?;
         let [out] = through_cpu(&self.tensor.detached(), |x| {
             let flat = x.contiguous_data()?;
-            let (low, high) = range("histc", &numbers(&flat)?, min.as_f64(), max.as_f64())?;
+            let (min, max) = (min.as_f64(), max.as_f64());
+            let ends = if min == max { extremes(&flat)? } else { Vec::new() };
+            let (low, high) = range("histc", &ends, min, max)?;
             let (memory, at, count) = (Memory::of(&flat)?, flat.geometry().offset, flat.numel());
             let counts = guard::heavy("histc", count, || {
                 // SAFETY: `flat` has no gaps.
@@ -148,7 +165,7 @@ impl PyTensor {
         if self.tensor.numel() == 0 {
             return Ok((0.0, 1.0));
         }
-        range("histogram", &numbers(&self.tensor)?, 0.0, 0.0)
+        range("histogram", &extremes(&self.tensor)?, 0.0, 0.0)
     }
 
     /// The weight of the values between neighbouring edges.

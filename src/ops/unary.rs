@@ -14,7 +14,7 @@ use crate::dtype::{DType, Kind, default_dtype};
 use crate::error::{self, Result};
 use crate::kernels::pointwise::map1;
 use crate::kernels::unary::{self as kernel, Unary};
-use crate::kernels::{curves, double, special};
+use crate::kernels::{chebyshev, curves, double, gamma, special};
 use crate::tensor::Tensor;
 
 /// Computes `op(x)` in `dtype` without recording; into `target` when one is given.
@@ -133,6 +133,8 @@ functions! {
     digamma = Digamma, floating, "DigammaBackward0", input, |g, x| mul(g, &polygamma(1, x)?);
     sinc = Sinc, floating, "SincBackward0", input, |g, x| mul(g, &sinc_slope(x)?);
     sigmoid = Sigmoid, floating, "SigmoidBackward0", output, |g, y| sigmoid_slope(g, y);
+    /// The angle of real numbers as complex ones.
+    angle = Angle, floating, "AngleBackward0", input, |g, _x| zeros(g);
     relu = Relu, same, "ReluBackward0", output, |g, y| relu_slope(g, y);
 }
 
@@ -198,6 +200,8 @@ pub fn polygamma(n: u32, x: &Tensor) -> Result<Tensor> {
         Call { name: "polygamma", args: [Arg::Tensor(x)], dtypes: [wide], out: wide, into: None },
         |shape, out, [x]| {
             match wide {
+                DType::F64 if n == 1 => double::map::<f64, _>(shape, out, x, gamma::Trigamma),
+                _ if n == 1 => double::map::<f32, _>(shape, out, x, gamma::Trigamma),
                 DType::F64 => map1::<f64, f64>(shape, out, x, |x| special::polygamma(n, x)),
                 _ => map1::<f32, f32>(shape, out, x, |x| special::polygamma(n, f64::from(x)) as f32),
             }
@@ -218,6 +222,18 @@ pub fn ndtri(x: &Tensor) -> Result<Tensor> {
         Call { name: "ndtri", args: [Arg::Tensor(x)], dtypes: [DType::F64], out: DType::F64, into: None },
         |shape, out, [x]| {
             double::map::<f64, _>(shape, out, x, double::Ndtri);
+            Ok(())
+        },
+        |_, _| Ok(None),
+    )
+}
+
+/// The sum of Chebyshev polynomials with these coefficients at each element, of float64 on the CPU, outside the graph.
+pub fn clenshaw(x: &Tensor, coefficients: &[f64]) -> Result<Tensor> {
+    evaluate(
+        Call { name: "clenshaw", args: [Arg::Tensor(x)], dtypes: [DType::F64], out: DType::F64, into: None },
+        |shape, out, [x]| {
+            chebyshev::sum(shape, out, x, coefficients);
             Ok(())
         },
         |_, _| Ok(None),

@@ -90,6 +90,15 @@ def test_cdist(p: float) -> None:
     check_op(lambda lib, a, b: lib.cdist(a, b, p), normal(30, 4), normal(28, 4), rtol=1e-6, atol=1e-6)
 
 
+def test_cdist_of_floats_by_absolute_differences() -> None:
+    a, b = normal(2, 7, 5), normal(2, 66, 5)
+    b[0, 3] = a[0, 2]
+    check_op(lambda lib, a, b: lib.cdist(a, b, 1), a, b, dtypes=["float32"], rtol=1e-5, atol=1e-5)
+    check_op(lambda lib, a, b: lib.cdist(a[:, ::2], b.flip(0), 1), a, b, dtypes=["float32"], rtol=1e-5, atol=1e-5)
+    for left, right in (((0, 2), (3, 2)), ((3, 0), (2, 0))):
+        check_op(lambda lib, a, b: lib.cdist(a, b, 1), normal(*left), normal(*right), dtypes=["float32"])
+
+
 def test_cdist_at_zero_and_nothing() -> None:
     x = normal(3, 2)
     check_op(lambda lib, a: lib.cdist(a, a, compute_mode="donot_use_mm_for_euclid_dist"), x)

@@ -99,6 +99,9 @@ def compare(arrays: list[np.ndarray[Any, Any]], mask: Any = None, **options: Any
 
 SIZES = [
     (1, 1, 1),
+    (1, 1100, 64),
+    (2, 700, 37),
+    (3, 21, 129),
     (4, 5, 8),
     (130, 5, 16),
     (5, 130, 64),

@@ -240,7 +240,10 @@ def test_building():
     a, b = RNG.standard_normal((2, 3)), RNG.standard_normal(3)
     check_op(lambda lib, x, y: lib.complex(x, y), a, b.reshape(1, 3).repeat(2, 0), dtypes=BOTH, gradgrad=True)
     check_op(lambda lib, x, y: lib.polar(x, y), np.abs(a), a, dtypes=BOTH, gradgrad=True)
-    check_op(lambda lib, x: lib.angle(x), np.array([1.0, -2.0, 0.0]))
+    numbers = np.array([1.0, -2.0, 0.0, -0.0, np.inf, -np.inf, np.nan])
+    for dtype in ("float32", "float64", "float16", "bfloat16", "int32", "uint8"):
+        whole = dtype in ("int32", "uint8")
+        check_op(lambda lib, x: lib.angle(x), Case(np.array([1, 3, 0]) if whole else numbers, dtype))
 
 
 def test_real_inputs_get_real_gradients():

@@ -64,6 +64,19 @@ def test_windows_as_columns(options: dict[str, int]) -> None:
     check_op(lambda lib, c: of(lib).fold(c, (6, 7), (2, 3), **options), columns, gradgrad=True, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("size", "kernel", "options"),
+    [((9, 11), (7, 8), {"stride": 2}), ((20, 17), (9, 5), {"dilation": (2, 3), "padding": (3, 1), "stride": (2, 4)})],
+)
+def test_few_large_windows(size: tuple[int, int], kernel: tuple[int, int], options: dict[str, Any]) -> None:
+    """Fewer windows than elements of one, as of patches of an image."""
+    x = normal(2, 2, *size)
+    columns = torch.nn.functional.unfold(torch.tensor(x), kernel, **options).numpy()
+    check_op(lambda lib, x: of(lib).unfold(x, kernel, **options), x, gradgrad=True)
+    check_op(lambda lib, c: of(lib).fold(c, size, kernel, **options), columns, gradgrad=True, atol=1e-4)
+    check_op(lambda lib, c: of(lib).fold(c[0], size, kernel, **options), columns, atol=1e-4)
+
+
 def test_mistakes_are_named() -> None:
     with pytest.raises(RuntimeError, match="grid_sample"):
         ours.grid_sample(pyburn.zeros(1, 1, 2, 2), pyburn.zeros(1, 2, 2, 3))

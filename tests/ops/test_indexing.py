@@ -322,6 +322,14 @@ def test_masks():
     check_op(lambda lib, x: x.nonzero(), Case(0.0))
 
 
+@pytest.mark.parametrize("shape", [(1,), (70001,), (3, 5), (300, 401), (7, 1, 11), (40000, 3), (5, 30, 700)])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+def test_nonzero_of_many(shape: tuple[int, ...], share: float) -> None:
+    x = np.where(np.random.default_rng(5).random(shape) < share, -1.5, -0.0)
+    check_op(lambda lib, x: [x.nonzero(), *x.nonzero(as_tuple=True)], x, grad=False, same_stride=bool(x.any()))
+    check_op(lambda lib, x: x.transpose(0, -1).bool().nonzero(), x, grad=False)
+
+
 def test_flat_positions():
     x, i = values(2, 3), np.array([[0, -1], [3, 3]])
     check_op(lambda lib, x, i: x.take(i), x, i, gradgrad=True)

@@ -322,3 +322,11 @@ def test_a_number_everywhere_past_the_caches(dtype):
     x[1:-2].fill_(3)
     assert x.numpy()[[0, 1, 2, -4, -3, -2, -1]].tolist() == [7, 3, 3, 3, 3, 7, 7]
     assert (x.numpy()[1:-2] == 3).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int16", "bool", "complex64"])
+def test_repeat_interleave_of_neighbours(dtype: str) -> None:
+    x = np.arange(5 * 37).reshape(5, 37) % 7
+    for count in (2, 3, 4, 5):
+        check_op(lambda lib, x, count=count: x.repeat_interleave(count, dim=1), x, dtypes=[dtype], grad=False)
+        check_op(lambda lib, x, count=count: x[:, 1:].T.repeat_interleave(count, 0), x, dtypes=[dtype], grad=False)

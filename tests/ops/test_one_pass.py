@@ -404,6 +404,21 @@ def test_polygamma():
             torch.testing.assert_close(ours, torch.polygamma(order, value), rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 15, 16, 17])
+def test_rows_that_all_pixels_share(channels):
+    """Numbers of a channel beside pixels whose channels lie side by side, whole and cut out, also in place."""
+    pixels, w = numbers(2, 9, 40, channels), numbers(1, channels, 1, 1, special=False)
+    functions = [
+        *(lambda x, w: (x - w) / w, lambda x, w: w * x[:, :, 1:-1, 3:-5], lambda x, w: w / x, lambda x, w: w - x),
+        *(lambda x, w: x.mul_(w), lambda x, w: x[..., 2:].sub_(w), lambda x, w: x + w[:, :1], lambda x, w: x / w[0]),
+        *(lambda x, w: x.div_(w), lambda x, w: x[:, :, :, ::2] + w, lambda x, w: x.mul_(x[:1, :, :1, :1].clone())),
+    ]
+    for function in functions:
+        found = function(from_torch(pixels).permute(0, 3, 1, 2), from_torch(w))
+        expected = function(pixels.clone().permute(0, 3, 1, 2), w)
+        torch.testing.assert_close(to_torch(found), expected, equal_nan=True, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_narrower_vectors(width):
     check_file(__file__, width)

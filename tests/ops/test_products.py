@@ -299,3 +299,25 @@ def test_sizes_where_products_are_shared_out_anew(size: int) -> None:
             assert all(pyburn.equal(found[0], other) for other in found[1:]), name
     finally:
         pyburn.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(256, 128, 128), (33, 300, 40), (40, 300, 33), (1, 600, 700), (700, 600, 1), (65, 64, 63)]
+)
+def test_parts_of_products_of_doubles(sizes: tuple[int, int, int]) -> None:
+    """Sizes at which rows or columns are shared out, in any order, and the same for any number of threads."""
+    rows, depth, columns = sizes
+    rng = np.random.default_rng(4)
+    a, b, c = (rng.standard_normal(shape) for shape in ((rows, depth), (depth, columns), (rows, columns)))
+    check_op(lambda lib, a, b: a @ b, a, b, grad=False, rtol=1e-12, atol=1e-12)
+    check_op(lambda lib, a, b: a.t() @ b.t(), a.T.copy(), b.T.copy(), grad=False, rtol=1e-12, atol=1e-12)
+    check_op(lambda lib, c, a, b: c.addmm(a, b, alpha=-1), c, a, b, grad=False, rtol=1e-12, atol=1e-12)
+    left, right = (pyburn.tensor(side.tolist(), dtype=pyburn.float64) for side in (a, b))
+    before, found = pyburn.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            pyburn.set_num_threads(count)
+            found.append((left @ right).tolist())
+    finally:
+        pyburn.set_num_threads(before)
+    assert found[0] == found[1] == found[2]

@@ -137,6 +137,25 @@ def test_xlogy(size):
     check(lambda lib, x, y: (x.xlogy(y), y.xlogy(y), lib.xlogy(0.5, y)), x, y, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("factor", [1e-44, 1e-30, 1e-22, 1e18, 1e30])
+def test_norms_near_the_ends_of_the_range(factor):
+    for shape in ((3, 5), (40, 1100), (2, 40000)):
+        x = numbers(*shape) * factor
+        expected = torch.stack([x.double().norm(dim=1), x.double().norm().expand(shape[0])]).float()
+        y = from_torch(x)
+        found = torch.stack([to_torch(y.norm(dim=1)), to_torch(y.norm()).expand(shape[0])])
+        torch.testing.assert_close(found, expected, rtol=2e-6, atol=0.0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (33, 65, 64), (40, 130, 300), (70, 64, 0)])
+def test_sums_of_absolute_differences(shape):
+    rows, columns, depth = shape
+    x, y = numbers(2, rows, depth), numbers(2, columns, depth) + 0.5
+    if depth:
+        x[0, 0, 0], y[1, 0, 0] = math.nan, math.inf
+    close(lambda lib, both: (lib.cdist(both[:, :rows], both[:, rows:], 1),), torch.cat([x, y], 1))
+
+
 def test_threads_agree():
     x, y = pyburn.randn(300, 1000), pyburn.randn(300000)
     before = pyburn.get_num_threads()
@@ -156,3 +175,15 @@ def test_threads_agree():
 @pytest.mark.parametrize("width", WIDTHS)
 def test_narrower_vectors(width):
     check_file(__file__, width)
+
+
+@pytest.mark.parametrize("width", [300, 1003, 5000])
+def test_softmax_past_the_caches(width):
+    """Results of 16 MB, of rows whose powers are kept beside them and of longer ones, are those of each row alone."""
+    x = torch.randn((4 << 20) // width, width, generator=torch.Generator().manual_seed(width))
+    x[1, 5], x[2, :7] = float("nan"), float("-inf")
+    for name in ("softmax", "log_softmax"):
+        found = to_torch(getattr(from_torch(x), name)(1))
+        alone = torch.cat([to_torch(getattr(from_torch(row[None].clone()), name)(1)) for row in x[:9]])
+        torch.testing.assert_close(found[:9], alone, rtol=0, atol=0, equal_nan=True)
+        torch.testing.assert_close(found, getattr(x, name)(1), rtol=2e-5, atol=2e-6, equal_nan=True)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pyburn
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,8 +176,29 @@ def test_histc_and_histogram(dtype: str) -> None:
     edges = Case([-2.0, -0.5, 0.0, 3.0], dtype, requires_grad=False)
     check_op(lambda lib, x, e: x.histogram(e, weight=x * x), x, edges, rtol=1e-5)
     check_op(lambda lib, x: lib.histc(x, 3), Case([2.0, 2.0], dtype, requires_grad=False))
+    # At the edges each step's rounding counts.
+    edges = Case([-1e-9, 1e-9, *np.linspace(-2, 2, 41)], dtype, requires_grad=False)
+    check_op(lambda lib, x: [lib.histc(x, 4, -2, 2), lib.histc(x, 10, -2, 2), lib.histc(x, 40, -2, 2)], edges)
     check_error(lambda lib, x: lib.histc(x, 0), x)
     check_error(lambda lib, x: lib.histc(x, 3), np.array([NAN, 1.0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_histc_of_many_values(dtype: str) -> None:
+    # Powers of two: every library puts the numbers on the same side of an edge.
+    numbers = RNG.integers(-40, 41, (3, 70001)) / 4
+    x = Case(numbers, dtype, requires_grad=False)
+    if dtype != "float16":
+        check_op(lambda lib, x: [lib.histc(x, 64, -8, 8), lib.histc(x, 16, -4, 4), lib.histc(x.T, 5120, -32, 32)], x)
+    counts = pyburn.tensor(numbers.tolist(), dtype=getattr(pyburn, dtype)).histc(16, -4, 4)
+    assert counts.tolist() == np.histogram(numbers, 16, (-4, 4))[0].astype(dtype).tolist()
+    odd = np.array([NAN, INF, -INF, 0.5, 1.0, -0.0, 1e-30] * 3)
+    check_op(lambda lib, x: lib.histc(x, 7, 0, 1), Case(odd, dtype, requires_grad=False))
+
+
+def test_isin_of_many_values() -> None:
+    x, wanted = RNG.integers(0, 500, 70001), RNG.integers(0, 500, 90)
+    check_op(lambda lib, x, w: [lib.isin(x, w), lib.isin(x, w, invert=True)], x, wanted)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pyburn
 import pytest
+import scipy.special
 import torch
 from widths import WIDTHS, check_file, check_width
 
@@ -28,6 +29,8 @@ UNARY = [
     "acos",
     "atanh",
     "erfc",
+    "sinh",
+    "cosh",
 ]
 DOUBLE = [
     "exp",
@@ -46,6 +49,9 @@ DOUBLE = [
     "asin",
     "acos",
     "atanh",
+    "sinh",
+    "cosh",
+    "tan",
 ]
 CURVES = [
     *("silu", "softplus", "mish", "elu", "selu", "celu", "logsigmoid", "gelu", "leaky_relu", "hardswish"),
@@ -99,6 +105,8 @@ def test_precision_of_doubles(name):
     x = torch.from_numpy(np.concatenate([*parts, bits]))
     with np.errstate(all="ignore"):
         found, exact = run(name, x), getattr(torch, name)(x)
+        if name in ("sinh", "cosh"):
+            exact = torch.from_numpy(getattr(np, name)(x.numpy()))  # torch's are infinite from 709.8 on
     assert torch.equal(found.signbit()[~found.isnan()], exact.signbit()[~found.isnan()])
     most = 6 if name == "erfc" else 8 if name in ("log10", "log2") else 4  # torch's own are two units off there
     assert units(found, exact) < most
@@ -117,6 +125,46 @@ def test_inverse_error_function(dtype):
             run("erfinv", x), exact.to(dtype), equal_nan=True, rtol=3e-7 if dtype == torch.float32 else 2e-14, atol=0
         )
     assert torch.equal(run("erfinv", edges)[2:4].signbit(), torch.tensor([False, True]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["lgamma", "digamma", "trigamma", "sinc"])
+def test_gamma_and_sinc(name, dtype):
+    """Around the zeros at one and two, the poles below zero, and out to where all is infinite."""
+    rng = np.random.default_rng(13)
+    parts = [
+        rng.random(20_000) * 12,
+        rng.random(20_000) * -12,
+        np.ldexp(1.0, np.arange(-140, 120)),
+        [np.ldexp(sign, power) for sign in (-1.0, 1.0) for power in range(-1074, -900)] if name == "lgamma" else [],
+        -np.arange(0.0, 40),
+    ]
+    parts += [1 + rng.standard_normal(5000) * 1e-4, 2 + rng.standard_normal(5000) * 1e-4, rng.random(999) * 1e5]
+    parts += [
+        [1.0, 2.0, 0.5, 1.5, 3.0, 7.0, -0.0, np.inf, -np.inf, np.nan, 1e30, -1e30, 2e5 + 0.5],
+        -rng.random(99) * 99,
+    ]
+    x = torch.from_numpy(np.concatenate(parts)).to(dtype)
+    functions = {
+        "trigamma": lambda x: scipy.special.polygamma(1, x),
+        "lgamma": lambda x: torch.lgamma(torch.from_numpy(x)).numpy(),
+        "sinc": np.sinc,
+    }
+    with np.errstate(all="ignore"):
+        exact = torch.from_numpy(functions.get(name, scipy.special.digamma)(x.double().numpy()))
+    if name == "trigamma":
+        # scipy's is made for positive numbers.
+        mirrored = np.pi**2 / torch.sin(np.pi * (x.double() - x.double().round())) ** 2
+        below = mirrored - torch.from_numpy(scipy.special.polygamma(1, (1 - x.double()).clamp(min=1).numpy()))
+        exact = torch.where(x < 0, below, exact).masked_fill(x == -np.inf, np.inf)
+    if name == "digamma":
+        exact[(x == 0)] = torch.where(x[x == 0].signbit(), np.inf, -np.inf).double()
+    found = to_torch(from_torch(x).polygamma(1)) if name == "trigamma" else run(name, x)
+    # scipy's digamma loses as many digits as that near its poles.
+    rtol, atol = (4e-7, 1e-12) if dtype == torch.float32 else (4e-12 if name == "digamma" else 2e-13, 2e-14)
+    torch.testing.assert_close(found, exact.to(dtype), rtol=rtol, atol=atol, equal_nan=True)
+    if name == "lgamma":
+        assert torch.equal(found[(x == 1) | (x == 2)].unique(), torch.zeros(1, dtype=dtype))
 
 
 def test_mixed_signs():

@@ -186,3 +186,30 @@ def test_results_are_written_where_asked_and_integers_are_numbers():
     assert pyburn.special.i0(pyburn.tensor([0.0, 1.0]), out=out) is out
     assert out.tolist() == pytest.approx([1.0, 1.2660658])
     assert pyburn.special.ndtr(pyburn.tensor([0, 1])).dtype == pyburn.float32
+
+
+SMALL = np.array([1e-310, 2e-308, 1e-300, 1e-100, 1e-8, 1e-5, 1e-4, 0.45, 0.4999, -1e-310, 9.0])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1", "i1e", "i0e"],
+)
+def test_next_to_zero(name: str) -> None:
+    """Numbers that have no reciprocal, beside one that takes the other sum, where torch has nine digits."""
+    x = torch.tensor(SMALL)
+    found, expected = to_torch(getattr(pyburn.special, name)(from_torch(x))), getattr(torch.special, name)(x)
+    torch.testing.assert_close(found[:-1], expected[:-1], rtol=4e-14, atol=1e-321, equal_nan=True)
+    torch.testing.assert_close(found[-1], expected[-1], rtol=2e-8, atol=0)
+    least = getattr(pyburn.special, name)(pyburn.tensor([5e-324], dtype=pyburn.float64)).item()
+    assert least == {"bessel_y1": -np.inf, "modified_bessel_k1": np.inf}.get(name, least) and not np.isnan(least)
+
+
+def test_exact_where_torch_is() -> None:
+    special = pyburn.special
+    assert special.bessel_j0(pyburn.zeros(1, dtype=pyburn.float64)).item() == 1.0
+    assert special.bessel_j1(pyburn.tensor([-0.0, 9.0])).signbit().tolist() == [True, False]
+    x = np.linspace(-0.5, 0.5, 401)
+    found = special.spherical_bessel_j0(pyburn.tensor(x.tolist(), dtype=pyburn.float64))
+    np.testing.assert_allclose(found.tolist(), np.sinc(x / np.pi), rtol=1e-15)
+    assert np.isfinite(special.log_ndtr(pyburn.tensor([-1.34e154], dtype=pyburn.float64)).item())

@@ -258,7 +258,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     if not input.is_floating_point():
         threshold, value = int(threshold), int(value)
-    result = _core._where(input <= threshold, value, input)
+    # As torch does, 16-bit floats are compared with the number itself, not with what is left of it in 16 bits.
+    wide = input.float() if input.dtype in (_core.float16, _core.bfloat16) else input
+    result = _core._where(wide <= threshold, value, input)
     return _finish("threshold_", input, _core._stand_for(result, "ThresholdBackward0", (input,), (input,)), inplace)
 
 

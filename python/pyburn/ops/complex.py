@@ -26,8 +26,6 @@ __all__ = [
 METHODS = ("angle", "conj_physical", "is_conj", "is_neg", "resolve_conj", "resolve_neg")
 INPLACE = ("conj_physical",)
 
-_PI = 3.141592653589793
-
 
 def _joined(real: Tensor, imag: Tensor, out: Tensor | None) -> Tensor:
     made = _core._complex(real, imag)
@@ -220,9 +218,4 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if input.is_complex():
         return write_out(out, input._angle())
-    if not input.is_floating_point():
-        input = input.to(_core.get_default_dtype())
-    flat = _core._where(input < 0, _PI, input * 0)
-    # A NaN has no angle, and infinity times zero is none of the two.
-    result = _core._where(input.isinf() & (input > 0), 0.0, flat)
-    return write_out(out, _core._stand_for(result, "AngleBackward0", (input,), (input,)))
+    return write_out(out, input._real_angle(), input)

@@ -178,6 +178,21 @@ def _euclidean(x1: Tensor, x2: Tensor) -> Tensor:
     return result
 
 
+def _city(x1: Tensor, x2: Tensor) -> Tensor:
+    """Sums of absolute differences, recorded."""
+    result = _core._city_distances(x1.detach(), x2.detach())
+
+    def rule(context: Backward) -> tuple[Tensor | None, ...]:
+        (x1, x2), (grad,) = context.saved, context.grads
+        if grad is None:
+            return None, None
+        shares = grad.unsqueeze(-1) * (x1.unsqueeze(-2) - x2.unsqueeze(-3)).sign()
+        return shares.sum(-2), -shares.sum(-3)
+
+    link("CdistBackward0", [x1, x2], [result], [x1, x2], rule)
+    return result
+
+
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -218,5 +233,7 @@ def cdist(
     many = max(x1.shape[-2], x2.shape[-2]) > _MANY_ROWS
     if p == 2 and (compute_mode == modes[1] or (compute_mode in (None, modes[0]) and many)):
         return _euclidean(left, right)
+    if p == 1 and left.dtype == right.dtype == _core.float32 and left.device.type == right.device.type == "cpu":
+        return _city(left, right)
     result = (left.unsqueeze(-2) - right.unsqueeze(-3))._norm(float(p), -1, False)
     return _core._stand_for(result, "CdistBackward0", (x1, x2), (x1, x2), True)

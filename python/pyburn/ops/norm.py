@@ -9,7 +9,7 @@ from pyburn import _core
 from pyburn._core import Tensor, _stand_for, float32
 from pyburn._formats import channels_last, channels_last_3d
 from pyburn._typeinfo import finfo
-from pyburn.ops._layout import laid_as
+from pyburn.ops._layout import laid_as, suggested
 from pyburn.ops._methods import need_float, need_real
 
 __all__ = [
@@ -99,6 +99,9 @@ def batch_norm(
     found = _at_once(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if found is not None:
         return found
+    found = _channels_last(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if found is not None:
+        return found
     need_real("batch_norm", input)
     need_float("batch_norm", input)
     if input.dim() < 2:
@@ -166,6 +169,29 @@ def _at_once(
     if training and running is not None:
         _track(*running, mean, variance, momentum, input.numel() // mean.numel())
     return result
+
+
+def _channels_last(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor | None:
+    """As `_at_once`, of images whose channels lie side by side: every pixel is a sample."""
+    format = suggested(input)
+    if format is None or not input.is_contiguous(memory_format=format):
+        return None
+    pixels = input.movedim(1, -1)  # (N, ..., C)
+    samples = pixels.reshape(-1, input.shape[1])
+    found = _at_once(samples, running_mean, running_var, weight, bias, training, momentum, eps)
+    if found is None:
+        return None
+    result = found.reshape(pixels.shape).movedim(-1, 1)
+    return _stand_for(result, "NativeBatchNormBackward0", (input, weight, bias), (input, weight))
 
 
 def _track(

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, overload
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn._integers import is_integer
-from pyburn.ops._layout import laid_as
+from pyburn.ops._layout import laid_as, suggested
 from pyburn.ops._methods import need_float
 from pyburn.ops._sizes import Sizes, spread
 
@@ -325,9 +325,13 @@ def _avg_pool(
 def _adaptive(n: int, input: Tensor, output_size: OptionalSizes) -> Tensor:
     op = f"adaptive_avg_pool{n}d"
     wanted = _wanted(op, output_size, n)
-    fits = input.dim() - n in (1, 2) and input.numel() and input.is_floating_point() and input.is_contiguous()
-    if fits and wanted == [1] * n:
-        return input.mean(list(range(-n, 0)), True)
+    format = suggested(input)
+    dense = format is not None or input.is_contiguous()
+    if dense and wanted == [1] * n and input.dim() - n in (1, 2) and input.numel() and input.is_floating_point():
+        output = input.mean(list(range(-n, 0)), True)
+        if format is None:
+            return output
+        return _core._stand_for(output.clone(memory_format=format), "MeanBackward1", (input,))
     output = _core._adaptive_avg_pool(op, input, wanted)
     output = laid_as(output, input) if n == 2 else output
     if all(size == 1 for size in output.shape[-n:]):

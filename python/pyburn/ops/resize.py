@@ -15,6 +15,7 @@ from pyburn.ops._layout import laid_as
 from pyburn.ops._methods import need_float, need_real
 from pyburn.ops._sizes import Sizes, spread
 from pyburn.ops.conv import conv_transpose2d
+from pyburn.ops.matrices.recorded import Backward, link
 from pyburn.ops.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
@@ -444,6 +445,31 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Size
     return _core._stand_for(x, "Im2ColBackward0", (input,)) if input.dim() == 4 else x.squeeze(0)
 
 
+def _added_up(grid: Tensor, sizes: list[int], numbers: list[list[int]]) -> Tensor:
+    """The image that few large windows (N, C, KH, KW, rows, columns) add up to, recorded."""
+    spacing, edges, steps = numbers
+    batch, channels, *kernel, rows, columns = grid.shape
+    plain = grid.detach()
+    image = plain.new_zeros(batch, channels, *(size + 2 * p for size, p in zip(sizes, edges, strict=True)))
+    windows = plain.permute(4, 5, 0, 1, 2, 3).contiguous()
+    spans = [d * (k - 1) + 1 for d, k in zip(spacing, kernel, strict=True)]
+    for row in range(rows):
+        top = row * steps[0]
+        line = image[:, :, top : top + spans[0] : spacing[0]]
+        for column in range(columns):
+            left = column * steps[1]
+            line[..., left : left + spans[1] : spacing[1]].add_(windows[row, column])
+    if max(edges):
+        image = image[:, :, edges[0] : edges[0] + sizes[0], edges[1] : edges[1] + sizes[1]].contiguous()
+
+    def rule(context: Backward) -> tuple[Tensor | None, ...]:
+        (grad,) = context.grads
+        return (None if grad is None else unfold(grad, kernel, spacing, edges, steps).reshape(grid.shape),)
+
+    link("Col2ImBackward0", [grid], [image], [], rule)
+    return image
+
+
 def fold(
     input: Tensor,
     output_size: Sizes,
@@ -474,6 +500,10 @@ def fold(
         need_float("fold", input)
     x = input if input.dim() == 3 else input.unsqueeze(0)
     batch, channels = x.shape[0], x.shape[1] // window
+    if counts[0] * counts[1] < window and x.dtype != _core.bool:
+        grid = x.reshape(batch, channels, *kernel, *counts)
+        image = _added_up(grid, sizes, [spacing, edges, steps])
+        return image if input.dim() == 3 else image.squeeze(0)
     from pyburn.ops import eye
 
     one = eye(window, dtype=x.dtype, device=x.device).reshape(window, 1, *kernel)

@@ -497,12 +497,15 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
         raise _core.DTypeError(f"logit: not implemented for '{scalar_type(input.dtype)}'")
     if not input.is_floating_point():
         input = input.to(_core.get_default_dtype())
-    plain = input.detach()
+    # Halves are computed with as float32, and rounded once.
+    half = input.dtype.itemsize == 2
+    plain = input.detach().float() if half else input.detach()
     x = plain if eps is None else plain.clamp(eps, 1.0 - eps)
     if eps is not None and eps > 0.5:
         # torch looks at the lower bound first, its clamp at the upper one.
         x = x.masked_fill(plain < eps, eps)
     result = (x / (1.0 - x)).log()
+    result = result.to(input.dtype) if half else result
 
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
         (x,), (grad,) = context.saved, context.grads

@@ -41,10 +41,7 @@ def pair(one: Any, two: Any, name: str) -> tuple[Tensor, Tensor]:
 
 def clenshaw(t: Tensor, coefficients: Sequence[float]) -> Tensor:
     """The sum of Chebyshev polynomials with these coefficients, at `t` between -1 and 1."""
-    b1, b2 = t * 0, t * 0
-    for c in reversed(coefficients[1:]):
-        b1, b2 = 2 * t * b1 - b2 + c, b1
-    return t * b1 - b2 + coefficients[0]
+    return t._clenshaw(coefficients)
 
 
 class _Elementwise(Function):

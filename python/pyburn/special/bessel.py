@@ -28,19 +28,32 @@ __all__ = [
 ]
 
 
+# The least number above zero.
+_LEAST = 5e-324
+
+
+def _reach(a: Tensor, bound: float) -> bool:
+    """Whether a number lies beyond the bound; where none does, the sums for such need not be made."""
+    return bool((a > bound).any())
+
+
 def _i0e(x: Tensor) -> Tensor:
     a = x.abs()
     small = clenshaw(a.clamp(max=8) / 4 - 1, tables.I0E_SMALL)
+    if not _reach(a, 8):
+        return small
     inverse = 1 / a.clamp(min=8)
     return select(a <= 8, small, clenshaw(inverse * 16 - 1, tables.I0E_LARGE) * inverse.sqrt())
 
 
 def _i1e(x: Tensor) -> Tensor:
     a = x.abs()
-    small = clenshaw(a.clamp(max=8) / 4 - 1, tables.I1E_SMALL) * a
+    small = clenshaw(a.clamp(max=8) / 4 - 1, tables.I1E_SMALL)
+    if not _reach(a, 8):
+        return small * x
     inverse = 1 / a.clamp(min=8)
     large = clenshaw(inverse * 16 - 1, tables.I1E_LARGE) * inverse.sqrt()
-    return select(x < 0, -1.0, 1.0) * select(a <= 8, small, large)
+    return select(a <= 8, small * x, large.copysign(x))
 
 
 def _i0(x: Tensor) -> Tensor:
@@ -128,9 +141,11 @@ def _k_edges(x: Tensor, value: Tensor) -> Tensor:
 
 
 def _k0(x: Tensor, scaled: bool) -> Tensor:
-    a = x.clamp(min=1e-300, max=2)
-    small = clenshaw(a * a / 2 - 1, tables.K0_SMALL) - (a / 2).log() * _i0(a)
+    a = x.clamp(min=_LEAST, max=2)
+    small = clenshaw(a * a / 2 - 1, tables.K0_SMALL) - (a.log() - math.log(2)) * _i0(a)
     small = small * a.exp() if scaled else small
+    if not _reach(x, 2):
+        return _k_edges(x, small)
     inverse = 1 / x.clamp(min=2)
     large = clenshaw(inverse * 4 - 1, tables.K0_LARGE) * inverse.sqrt()
     large = large if scaled else large * (-x.clamp(min=2)).exp()
@@ -138,9 +153,11 @@ def _k0(x: Tensor, scaled: bool) -> Tensor:
 
 
 def _k1(x: Tensor, scaled: bool) -> Tensor:
-    a = x.clamp(min=1e-300, max=2)
-    small = clenshaw(a * a / 2 - 1, tables.K1_SMALL) / a + (a / 2).log() * _i1(a)
+    a = x.clamp(min=_LEAST, max=2)
+    small = clenshaw(a * a / 2 - 1, tables.K1_SMALL) / a + (a.log() - math.log(2)) * _i1(a)
     small = small * a.exp() if scaled else small
+    if not _reach(x, 2):
+        return _k_edges(x, small)
     inverse = 1 / x.clamp(min=2)
     large = clenshaw(inverse * 4 - 1, tables.K1_LARGE) * inverse.sqrt()
     large = large if scaled else large * (-x.clamp(min=2)).exp()
@@ -201,7 +218,11 @@ def _wave(a: Tensor, order: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def _j0(x: Tensor) -> Tensor:
     a = x.abs()
-    small = clenshaw(a.clamp(max=8) ** 2 / 32 - 1, tables.J0_SMALL)
+    low = a.clamp(max=8)
+    # The sum is off in its last digit where the function is as good as its first two terms.
+    small = select(a < 1e-4, 1 - a * a / 4, clenshaw(low * low / 32 - 1, tables.J0_SMALL))
+    if not _reach(a, 8):
+        return small
     p, q, angle = _wave(a.clamp(min=8), 0)
     return select(a <= 8, small, p * angle.cos() - q * angle.sin())
 
@@ -209,9 +230,12 @@ def _j0(x: Tensor) -> Tensor:
 def _j1(x: Tensor) -> Tensor:
     a = x.abs()
     low = a.clamp(max=8)
-    small = clenshaw(low**2 / 32 - 1, tables.J1_SMALL) * low
+    small = clenshaw(low * low / 32 - 1, tables.J1_SMALL)
+    if not _reach(a, 8):
+        return small * x
     p, q, angle = _wave(a.clamp(min=8), 1)
-    return select(x < 0, -1.0, 1.0) * select(a <= 8, small, p * angle.cos() - q * angle.sin())
+    large = p * angle.cos() - q * angle.sin()
+    return select(a <= 8, small * x, select(x < 0, -large, large))
 
 
 def _y_edges(x: Tensor, value: Tensor) -> Tensor:
@@ -219,15 +243,19 @@ def _y_edges(x: Tensor, value: Tensor) -> Tensor:
 
 
 def _y0(x: Tensor) -> Tensor:
-    a = x.clamp(min=1e-300, max=8)
-    small = clenshaw(a**2 / 32 - 1, tables.Y0_SMALL) + 2 / math.pi * (a / 2).log() * _j0(a)
+    a = x.clamp(min=_LEAST, max=8)
+    small = clenshaw(a * a / 32 - 1, tables.Y0_SMALL) + 2 / math.pi * (a.log() - math.log(2)) * _j0(a)
+    if not _reach(x, 8):
+        return _y_edges(x, small)
     p, q, angle = _wave(x.clamp(min=8), 0)
     return _y_edges(x, select(x <= 8, small, p * angle.sin() + q * angle.cos()))
 
 
 def _y1(x: Tensor) -> Tensor:
-    a = x.clamp(min=1e-300, max=8)
-    small = clenshaw(a**2 / 32 - 1, tables.Y1_SMALL) * a + 2 / math.pi * ((a / 2).log() * _j1(a) - 1 / a)
+    a = x.clamp(min=_LEAST, max=8)
+    small = clenshaw(a * a / 32 - 1, tables.Y1_SMALL) * a + 2 / math.pi * ((a.log() - math.log(2)) * _j1(a) - 1 / a)
+    if not _reach(x, 8):
+        return _y_edges(x, small)
     p, q, angle = _wave(x.clamp(min=8), 1)
     return _y_edges(x, select(x <= 8, small, p * angle.sin() + q * angle.cos()))
 
@@ -287,9 +315,10 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     def compute(x: Tensor) -> Tensor:
         square = x * x
-        near = 1 - square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)))
+        near = 1 - square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110))))
+        near = near + square**6 / 6227020800
         far = x.sin() / x.masked_fill(x == 0, 1.0)
-        return select(x.isinf(), 0.0, select(x.abs() < 0.5, near - square**5 / 39916800, far))
+        return select(x.isinf(), 0.0, select(x.abs() < 0.5, near, far))
 
     return elementwise(input, compute, None, out)
 

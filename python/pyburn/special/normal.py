@@ -51,7 +51,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _log_ndtr(x: Tensor) -> Tensor:
     low = x.clamp(max=-1)
-    left = (_erfcx(-low / math.sqrt(2)) / 2).log() - low * low / 2
+    left = (_erfcx(-low / math.sqrt(2)) / 2).log() - low * (low / 2)
     return select(x < -1, left, (-0.5 * (x.clamp(min=-1) / math.sqrt(2)).erfc()).log1p())
 
 

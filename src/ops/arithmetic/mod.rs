@@ -2,6 +2,8 @@
 
 mod functions;
 
+use half::{bf16, f16};
+
 use super::burn_pointwise as burn;
 use super::compare;
 use super::operand::Scalar;
@@ -12,6 +14,8 @@ use crate::autograd::Context;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::kernels::binary::{self as kernel, Binary, Places};
+use crate::kernels::curves::{AddNumber, FromNumber, MulNumber, NumberOver, OverNumber};
+use crate::kernels::halves;
 use crate::tensor::Tensor;
 pub use functions::*;
 
@@ -26,7 +30,15 @@ pub fn raw(
 ) -> Result<Tensor> {
     let on_cpu = || [a, b].iter().filter_map(|arg| arg.tensor()).all(|tensor| tensor.device().is_cpu());
     if matches!(dtype, DType::F16 | DType::BF16) && (a.tensor().is_none() || b.tensor().is_none()) && on_cpu() {
-        // A number keeps its precision next to 16-bit floats: the op is made in float32 and rounded once.
+        // The op is made in float32 and rounded once. As torch has it, a factor keeps its precision next to 16-bit
+        // floats, a summand is rounded before.
+        let [a, b] = [a, b].map(|arg| match (arg, op) {
+            (Arg::Scalar(number), Binary::Add | Binary::Sub) => Arg::Scalar(near(number, dtype)),
+            _ => arg,
+        });
+        if let Some(out) = beside_halves(op, name, a, b, dtype, target)? {
+            return Ok(out);
+        }
         let wide = raw(op, name, a, b, DType::F32, None)?;
         return match target {
             None => wide.converted(dtype),
@@ -51,6 +63,54 @@ pub fn raw(
         |shape, out, [a, b]| kernel::binary(op, name, dtype, Places { shape, out, a, b }),
         |values, device| burn::binary(op, dtype, values, device),
     )
+}
+
+/// A number rounded to 16 bits.
+fn near(number: Scalar, dtype: DType) -> Scalar {
+    let number = number.as_f64() as f32;
+    let rounded = if dtype == DType::F16 { f16::from_f32(number).to_f32() } else { bf16::from_f32(number).to_f32() };
+    Scalar::Float(f64::from(rounded))
+}
+
+/// The usual ops of 16-bit floats in the CPU's memory and a number in one pass; None where they are others.
+fn beside_halves(
+    op: Binary,
+    name: &'static str,
+    a: Arg<'_>,
+    b: Arg<'_>,
+    dtype: DType,
+    target: Option<&Tensor>,
+) -> Result<Option<Tensor>> {
+    let (x, number, left) = match (a, b) {
+        (Arg::Tensor(x), Arg::Scalar(number)) => (x, number, false),
+        (Arg::Scalar(number), Arg::Tensor(x)) => (x, number, true),
+        _ => return Ok(None),
+    };
+    if x.dtype() != dtype || target.is_some_and(|target| target.dtype() != dtype || target.shape() != x.shape()) {
+        return Ok(None);
+    }
+    let number = number.as_f64() as f32;
+    macro_rules! made {
+        ($lanes:expr) => {
+            evaluate(
+                Call { name, args: [Arg::Tensor(x)], dtypes: [dtype], out: dtype, into: target },
+                |shape, out, [x]| {
+                    halves::map1(dtype, shape, out, x, &$lanes);
+                    Ok(())
+                },
+                |_, _| Ok(None),
+            )
+        };
+    }
+    Ok(Some(match (op, left) {
+        (Binary::Add, _) => made!(AddNumber { number })?,
+        (Binary::Sub, false) => made!(AddNumber { number: -number })?,
+        (Binary::Sub, true) => made!(FromNumber { number })?,
+        (Binary::Mul, _) => made!(MulNumber { number })?,
+        (Binary::Div, false) => made!(OverNumber { number })?,
+        (Binary::Div, true) => made!(NumberOver { number })?,
+        _ => return Ok(None),
+    }))
 }
 
 /// An op of two operands: what it is called, computed by, and which dtype its result has.

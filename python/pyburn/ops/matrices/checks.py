@@ -87,11 +87,12 @@ def check_info(op: str, info: Tensor, problem: str) -> None:
     Raises:
         LinAlgError: Some code is not zero.
     """
-    codes = [] if info.is_meta else info._integers()
-    bad = next((at for at, code in enumerate(codes) if code != 0), None)
-    if bad is not None:
-        where = f"(Batch element {bad}): " if info.dim() else ""
-        raise LinAlgError(f"{op}: {where}{problem.format(info=codes[bad])}")
+    if info.is_meta or not info.any().item():
+        return
+    codes = info._integers()
+    bad = next(at for at, code in enumerate(codes) if code != 0)
+    where = f"(Batch element {bad}): " if info.dim() else ""
+    raise LinAlgError(f"{op}: {where}{problem.format(info=codes[bad])}")
 
 
 def broadcast_batch(op: str, *tensors: Tensor) -> list[Tensor]:

@@ -47,7 +47,7 @@ def raw_eig(op: str, A: Tensor, vectors: bool) -> tuple[Tensor, Tensor]:
     check_float(op, A)
     vectors = vectors or (_core.is_grad_enabled() and A.requires_grad)
     values, columns, info = _core._eig(A, vectors)
-    if not info.is_meta and any(code < 0 for code in info._integers()):
+    if not info.is_meta and (info < 0).any().item():
         raise RuntimeError(f"torch.{op}: input tensor should not contain infs or NaNs.")
     check_info(op, info, "The algorithm failed to converge (error code: {info}).")
     if vectors:

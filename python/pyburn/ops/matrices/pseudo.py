@@ -8,7 +8,7 @@ from pyburn import _core, return_types
 from pyburn._core import Tensor
 from pyburn._typeinfo import finfo
 from pyburn.ops._methods import write_out, write_outs
-from pyburn.ops.matrices.checks import broadcast_batch, check_float, check_matrix, check_same, check_square
+from pyburn.ops.matrices.checks import broadcast_batch, check_float, check_matrix, check_same, check_square, eye_like
 from pyburn.ops.matrices.recorded import Backward, link, precise
 from pyburn.ops.matrices.spectrum import raw_eigh, raw_svd
 
@@ -150,15 +150,38 @@ def pinv(
     return write_out(out, result)
 
 
-def _least_squares(A: Tensor, B: Tensor, rcond: float) -> tuple[Tensor, Tensor, Tensor]:
-    """The shortest solution, recorded, with rank and singular values."""
-    u, s, v = raw_svd("linalg.lstsq", A.detach(), 1)
-    if A.numel():
-        kept = s > s.amax(-1, keepdim=True) * rcond
+def _by_reflections(A: Tensor, B: Tensor, rcond: float) -> Tensor | None:
+    """The solution by QR, outside the graph, where no singular value is small enough to count as zero; else None."""
+    rows, columns = A.shape[-2:]
+    if rows < columns or A.numel() == 0:
+        return None
+    # Squares of tiny or huge numbers would leave the range.
+    scale = A.abs().amax((-2, -1), keepdim=True)
+    if not bool(((scale > 0) & scale.isfinite()).all().item()):
+        return None
+    packed, _, q = _core._qr(A / scale, 1)
+    R = packed.narrow(-2, 0, columns).triu()
+    inverse = _core._solve_triangular(R, eye_like(A, columns, batch=A.shape[:-2]), True, False)
+    # At least as large as the greatest singular value, and as the reciprocal of the least.
+    greatest, least = (R.mH @ R)._norm(2.0, (-2, -1), False).sqrt(), inverse._norm(2.0, (-2, -1), False)
+    if not bool((greatest * least * rcond < 0.5).all().item()):
+        return None
+    return _core._solve_triangular(R, q.mH @ B, True, False) / scale
+
+
+def _least_squares(A: Tensor, B: Tensor, rcond: float, by_values: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The shortest solution, recorded, with rank and, where asked for, singular values."""
+    plain = A.detach()
+    solution = None if by_values else _by_reflections(plain, B.detach(), rcond)
+    if solution is not None:
+        s = plain.new_empty((0,), dtype=A.dtype.to_real())
+        rank = s.new_full(A.shape[:-2], A.shape[-1], dtype=_core.int64)
     else:
-        kept = s > 0
-    inverse = kept.to(A.dtype) / s.masked_fill(~kept, 1.0)
-    solution = v @ (inverse.unsqueeze(-1) * (u.mH @ B.detach()))
+        u, s, v = raw_svd("linalg.lstsq", plain, 1)
+        kept = s > s.amax(-1, keepdim=True) * rcond if A.numel() else s > 0
+        rank = kept.sum(-1)
+        inverse = kept.to(A.dtype) / s.masked_fill(~kept, 1.0)
+        solution = v @ (inverse.unsqueeze(-1) * (u.mH @ B.detach()))
 
     @precise
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
@@ -169,7 +192,7 @@ def _least_squares(A: Tensor, B: Tensor, rcond: float) -> tuple[Tensor, Tensor, 
         return _pinv_gradient(A, P, grad @ B.mH), P.mH @ grad
 
     link("LinalgLstsqBackward0", [A, B], [solution], [A, B], rule)
-    return solution, kept.sum(-1), s
+    return solution, rank, s
 
 
 def _residuals(A: Tensor, B: Tensor, X: Tensor) -> Tensor:
@@ -210,7 +233,7 @@ def lstsq(
         empty; `rank`, empty for "gels"; `singular_values`, empty but for "gelsd" and "gelss".
 
     Differs from torch:
-        All drivers go through singular values.
+        All drivers go through singular values where a matrix may not have full rank.
 
     Example:
         >>> import pyburn
@@ -235,7 +258,7 @@ def lstsq(
     whole, right = broadcast_batch(op, A, right)
     rows, columns = A.shape[-2:]
     limit = finfo(A.dtype).eps * max(rows, columns) if rcond is None else rcond
-    solution, rank, values = _least_squares(whole, right, limit)
+    solution, rank, values = _least_squares(whole, right, limit, driver in ("gelsd", "gelss"))
     empty = values.detach().new_empty((0,))
     # In the graph even when it is empty, as torch's is.
     residuals = solution.reshape(solution.numel()).narrow(0, 0, 0)

@@ -30,17 +30,17 @@ _NO_INVERSE = (
 
 
 class _Factored:
-    """A matrix with its LU factors, outside the graph."""
+    """LU factors, outside the graph: packed factors, pivots and error codes."""
 
-    __slots__ = ("info", "order", "packed", "pivots")
+    __slots__ = ("info", "packed", "pivots")
 
-    def __init__(self, A: Tensor) -> None:
-        self.packed, self.pivots, self.info = _core._lu(A)
-        self.order = _core._permutation(self.pivots, A.shape[-2])
+    def __init__(self, packed: Tensor, pivots: Tensor, info: Tensor) -> None:
+        self.packed, self.pivots, self.info = packed, pivots, info
 
     def solved(self, B: Tensor, adjoint: bool) -> Tensor:
         """`A^-1 B`, or `A^-H B`, on the values alone."""
-        packed, order = self.packed, self.order.unsqueeze(-1)
+        packed = self.packed
+        order = _core._permutation(self.pivots, packed.shape[-2]).unsqueeze(-1)
         if B.dim() > 2:
             packed = packed.expand(*B.shape[:-2], *packed.shape[-2:])
             order = order.expand(*B.shape[:-2], *order.shape[-2:])
@@ -54,7 +54,11 @@ class _Factored:
 
 def _apply_inverse(A: Tensor, factored: _Factored, B: Tensor, adjoint: bool = False) -> Tensor:
     """`A^-1 B`, or `A^-H B`, recorded; A and B have the same leading dimensions."""
-    X = factored.solved(B.detach(), adjoint)
+    return _recorded(A, factored, B, factored.solved(B.detach(), adjoint), adjoint)
+
+
+def _recorded(A: Tensor, factored: _Factored, B: Tensor, X: Tensor, adjoint: bool = False) -> Tensor:
+    """`X`, which is `A^-1 B` or `A^-H B`."""
 
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
         (A, X), (grad,) = context.saved, context.grads
@@ -92,9 +96,16 @@ def _solved(op: str, A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor, 
             f"{op}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({A.shape[-2]}x{A.shape[-1]} and {right.shape[-2]}x{right.shape[-1]})"
         )
-    factored = _Factored(A if left else A.mT)
-    whole, right = broadcast_batch(op, A if left else A.mT, right if left else right.mT)
-    solution = _apply_inverse(whole, factored, right)
+    matrix = A if left else A.mT
+    whole, right = broadcast_batch(op, matrix, right if left else right.mT)
+    if whole is matrix:
+        result, *factors = _core._solve(matrix, right)
+        factored = _Factored(*factors)
+        solution = _recorded(matrix, factored, right, result)
+    else:
+        # A matrix of several right sides is factored once.
+        factored = _Factored(*_core._lu(matrix))
+        solution = _apply_inverse(whole, factored, right)
     solution = solution if left else solution.mT
     return solution.squeeze(-1) if vector else solution, factored.packed, factored.pivots, factored.info
 
@@ -169,17 +180,16 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | Non
 def _inverted(op: str, A: Tensor, check_errors: bool, out: Sequence[Tensor] | None) -> return_types.linalg_inv_ex:
     check_square(op, A)
     check_float(op, A)
-    factored = _Factored(A)
+    inverse, _, _, info = _core._solve(A)
     if check_errors:
-        check_info(op, factored.info, _NO_INVERSE)
-    inverse = factored.solved(eye_like(A.detach(), A.shape[-1], batch=A.shape[:-2]), False)
+        check_info(op, info, _NO_INVERSE)
 
     def rule(context: Backward) -> tuple[Tensor | None, ...]:
         (X,), (grad,) = context.saved, context.grads
         return (None,) if grad is None else (-(X.mH @ (grad @ X.mH)),)
 
     link("LinalgInvExBackward0", [A], [inverse], [inverse], rule)
-    return return_types.linalg_inv_ex(write_outs(out, (inverse, factored.info)))
+    return return_types.linalg_inv_ex(write_outs(out, (inverse, info)))
 
 
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -273,7 +283,10 @@ def _det_rule(context: Backward) -> tuple[Tensor | None, ...]:
         scale = _others(s) * (grad * turn).unsqueeze(-1)
         return ((u * scale.unsqueeze(-2)) @ v.mH,)
     unit = eye_like(A.detach(), A.shape[-1], batch=A.shape[:-2])
-    cofactors = _apply_inverse(A, _Factored(A), unit, adjoint=True)
+    # By the factors that gave the determinant, which `_det` chooses so: what they make of a tiny pivot cancels.
+    turned = A.is_contiguous() and not A.is_complex()
+    matrix = A.mT if turned else A
+    cofactors = _apply_inverse(matrix, _Factored(*_core._lu(matrix)), unit, adjoint=not turned)
     return (cofactors * (grad * determinant.conj()).unsqueeze(-1).unsqueeze(-1),)
 
 
@@ -287,12 +300,11 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     Example:
         >>> import pyburn
         >>> pyburn.linalg.det(pyburn.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor(-2.0000)
+        tensor(-2.)
     """
     check_square("linalg.det", A)
     check_float("linalg.det", A)
-    packed, pivots, _ = _core._lu(A)
-    result = packed.diagonal(0, -2, -1).prod(-1) * _sign_of_exchanges(pivots, packed)
+    result = _core._det(A)
     link("LinalgDetBackward0", [A], [result], [A, result], _det_rule)
     return write_out(out, result)
 
@@ -319,7 +331,7 @@ def raw_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
     """The sign and the logarithm, recorded."""
     check_square("linalg.slogdet", A)
     check_float("linalg.slogdet", A)
-    factored = _Factored(A)
+    factored = _Factored(*_core._lu(A))
     diagonal = factored.packed.diagonal(0, -2, -1)
     signs = diagonal._sgn() if A.is_complex() else diagonal.sign()
     sign = signs.prod(-1) * _sign_of_exchanges(factored.pivots, diagonal)

@@ -78,7 +78,7 @@ def _check_phase(u: Tensor, grad_u: Tensor | None, v: Tensor, grad_v: Tensor | N
 
 
 def _check_svd(op: str, info: Tensor) -> None:
-    if not info.is_meta and any(code < 0 for code in info._integers()):
+    if not info.is_meta and (info < 0).any().item():
         check_info(op, info.clamp(max=0), _NOT_FINITE)
     check_info(op, info, _NO_CONVERGENCE.format(what="singular"))
 
