@@ -199,6 +199,7 @@ impl Block {
                     finish: self.finish,
                     ahead: Ahead::of(out),
                     paired: false,
+                    streamed: false,
                 };
                 // SAFETY: the caller's.
                 unsafe { self.isa.run(&tile, rows.len()) };

@@ -178,6 +178,7 @@ impl Sums<'_> {
                 finish,
                 ahead: Ahead::of(out),
                 paired: false,
+                streamed: false,
             };
             // SAFETY: the caller's; the windows have so many depths, and the sums whole tiles.
             unsafe { self.isa.run(&tile, rows.len()) };

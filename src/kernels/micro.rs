@@ -1,12 +1,15 @@
 //! The innermost tiles of matrix products and the packing of their panels (benchmarks/bars.py: products).
 
 #[cfg(target_arch = "x86_64")]
+use std::arch::asm;
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m512, __m512bh, _mm512_dpbf16_ps};
 #[cfg(target_arch = "x86_64")]
 use std::mem::transmute;
 
 use super::dots::{Dots, dots};
 use super::narrow::{Brain, Half, Kind, Source};
+use super::processor::ask;
 #[cfg(target_arch = "x86_64")]
 use super::simd::{Avx2, Avx512};
 use super::simd::{Plain, Simd};
@@ -57,6 +60,8 @@ pub struct Tile {
     pub ahead: Ahead,
     /// Whether elements of both sides are two of bfloat16.
     pub paired: bool,
+    /// Whether packed columns, read once, come from beyond the first cache: those of depths to come are asked for.
+    pub streamed: bool,
 }
 
 /// How the elements of both sides are multiplied.
@@ -138,22 +143,84 @@ pub const STEPS: usize = 16;
 /// Depths that packing fetches ahead.
 const AHEAD: usize = 64;
 
-/// Where rows are `PACKED` (`a_row` is 1), one address serves all of them, which leaves more of what processors decode at
-/// a time to the products.
-///
+/// How the elements of a tile's left side lie.
+mod lie {
+    /// With any strides.
+    pub const ANY: u8 = 0;
+    /// Along the depth (`a_step` is 1): addresses move once in several depths.
+    pub const ALONG: u8 = 1;
+    /// Row beside row (`a_row` is 1), as packing puts them: one address serves all of them.
+    pub const PACKED: u8 = 2;
+    /// As packed, of a tile that is `streamed`.
+    pub const STREAMED: u8 = 3;
+}
+
+/// Depths between two moves of the addresses of rows that lie along it.
+const MOVE: usize = 4;
+/// Depths that streamed columns are asked for ahead.
+const SOON: usize = 8;
+
+/// Where the next elements of the left side are, by every third row: several short chains of addresses instead of one long
+/// one. One for each row would not fit into the registers, and what is read of them again costs processors that decode four
+/// instructions at a time an eighth of their products (Cascade Lake, 256: 160 us, so 145).
+struct Rows([*const f32; 5]);
+
+impl Rows {
+    #[inline(always)]
+    fn new(t: &Tile) -> Self {
+        Self([0, 3, 6, 9, 12].map(|row| t.a.wrapping_add(row * t.a_row)))
+    }
+
+    #[inline(always)]
+    fn step<const LIE: u8>(&mut self, by: usize) {
+        if LIE >= lie::PACKED {
+            self.0[0] = self.0[0].wrapping_add(by);
+            return;
+        }
+        self.0 = self.0.map(|row| row.wrapping_add(by));
+        #[cfg(target_arch = "x86_64")]
+        if LIE == lie::ALONG {
+            let [a, b, c, d, e] = &mut self.0;
+            // SAFETY: no instruction: from here on the compiler does not know how these addresses came about, and keeps to them.
+            unsafe {
+                asm!(
+                    "/* {} {} {} {} {} */",
+                    inout(reg) * a,
+                    inout(reg) * b,
+                    inout(reg) * c,
+                    inout(reg) * d,
+                    inout(reg) * e,
+                    options(pure, nomem, nostack, preserves_flags)
+                );
+            }
+        }
+    }
+}
+
 /// # Safety
 /// As `Isa::run`, and the processor has the instructions.
 #[inline(always)]
-unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize, const PACKED: bool>(t: &Tile) {
+unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize, const LIE: u8>(t: &Tile) {
     // SAFETY: the caller vouches for the memory of the tile and the instructions.
     unsafe {
         let mut sums: Sums<S> = [[S::splat(0.0); 2]; 14];
-        let mut b = t.b;
-        // Several short chains of addresses instead of one long one.
-        let (mut a0, mut a3, mut a6) = (t.a, t.a.wrapping_add(3 * t.a_row), t.a.wrapping_add(6 * t.a_row));
-        let (mut a9, mut a12) = (t.a.wrapping_add(9 * t.a_row), t.a.wrapping_add(12 * t.a_row));
+        let (mut a, mut b) = (Rows::new(t), t.b);
         let (mut left, mut line) = (t.depth, 0);
         let mut ahead = t.ahead.from;
+        macro_rules! depth {
+            ($at:literal) => {
+                let lanes = [S::load(b), if N > 1 { S::load(b.add(S::LANES)) } else { S::splat(0.0) }];
+                if LIE == lie::STREAMED {
+                    ask(b.wrapping_add(SOON * N * S::LANES));
+                    ask(b.wrapping_add((SOON * N + N - 1) * S::LANES));
+                }
+                each!(H, N, {
+                    let at = if LIE >= lie::PACKED { a.0[0].add(I) } else { a.0[I / 3].add(I % 3 * t.a_row + $at) };
+                    sums[I][W] = M::add_product(S::splat(*at), lanes[W], sums[I][W]);
+                });
+                b = b.wrapping_add(t.b_step);
+            };
+        }
         while left > 0 {
             let steps = left.min(STEPS);
             left -= steps;
@@ -170,22 +237,17 @@ unsafe fn tile<S: Simd, M: Multiply<S>, const H: usize, const N: usize, const PA
                 S::prefetch(ahead);
                 ahead = ahead.wrapping_add(t.ahead.step);
             }
-            for _ in 0..steps {
-                let lanes = [S::load(b), if N > 1 { S::load(b.add(S::LANES)) } else { S::splat(0.0) }];
-                each!(H, N, {
-                    let at = match I / 3 {
-                        _ if PACKED => a0.add(I),
-                        0 => a0.add(I * t.a_row),
-                        1 => a3.add(I % 3 * t.a_row),
-                        2 => a6.add(I % 3 * t.a_row),
-                        3 => a9.add(I % 3 * t.a_row),
-                        _ => a12.add(I % 3 * t.a_row),
-                    };
-                    sums[I][W] = M::add_product(S::splat(*at), lanes[W], sums[I][W]);
-                });
-                (a0, a3, a6) = (a0.wrapping_add(t.a_step), a3.wrapping_add(t.a_step), a6.wrapping_add(t.a_step));
-                (a9, a12) = (a9.wrapping_add(t.a_step), a12.wrapping_add(t.a_step));
-                b = b.wrapping_add(t.b_step);
+            let moves = if LIE == lie::ALONG { steps / MOVE } else { 0 };
+            for _ in 0..moves {
+                depth!(0);
+                depth!(1);
+                depth!(2);
+                depth!(3);
+                a.step::<LIE>(MOVE);
+            }
+            for _ in moves * MOVE..steps {
+                depth!(0);
+                a.step::<LIE>(if LIE == lie::ALONG { 1 } else { t.a_step });
             }
         }
         if t.finish.scale != 1.0 {
@@ -450,9 +512,17 @@ impl Isa {
             return unsafe { PAIRED[wide][rows - 1](tile) };
         }
         #[cfg(target_arch = "x86_64")]
-        if wide == 1 && tile.a_row == 1 && self.lanes == 16 {
-            // SAFETY: the caller's; sixteen lanes are those of AVX-512.
-            return unsafe { PACKED[rows - 1](tile) };
+        if wide == 1 && self.lanes == 16 {
+            let lie = match (tile.a_row, tile.a_step) {
+                (1, _) if tile.streamed => lie::STREAMED,
+                (1, _) => lie::PACKED,
+                (_, 1) => lie::ALONG,
+                _ => lie::ANY,
+            };
+            if let Some(tiles) = LYING.get(usize::from(lie).wrapping_sub(1)) {
+                // SAFETY: the caller's; sixteen lanes are those of AVX-512.
+                return unsafe { tiles[rows - 1](tile) };
+            }
         }
         // SAFETY: the caller's; `current` gives what the processor has.
         unsafe { self.tiles[wide][rows - 1](tile) }
@@ -464,7 +534,7 @@ macro_rules! isa {
         $(#[target_feature(enable = $features)])?
         unsafe fn $tile<const H: usize, const W: usize>(t: &Tile) {
             // SAFETY: the caller's.
-            unsafe { tile::<$simd, Single, H, W, false>(t) }
+            unsafe { tile::<$simd, Single, H, W, { lie::ANY }>(t) }
         }
 
         $(#[target_feature(enable = $features)])?
@@ -523,7 +593,7 @@ macro_rules! paired {
 #[target_feature(enable = "avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 unsafe fn tile_pairs<const H: usize, const W: usize>(t: &Tile) {
     // SAFETY: the caller's.
-    unsafe { tile::<Avx512, Paired, H, W, false>(t) }
+    unsafe { tile::<Avx512, Paired, H, W, { lie::ANY }>(t) }
 }
 
 /// As `Isa::tiles` of the widest vectors, of pairs.
@@ -531,17 +601,21 @@ unsafe fn tile_pairs<const H: usize, const W: usize>(t: &Tile) {
 static PAIRED: [&[unsafe fn(&Tile)]; 2] = paired!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 
 #[cfg(target_arch = "x86_64")]
-macro_rules! packed {
-    ($($height:literal)*) => { [$(tile_packed::<$height>),*] };
+macro_rules! lying {
+    ($lie:ident, $($height:literal)*) => { [$(tile_lying::<$height, { lie::$lie }>),*] };
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-unsafe fn tile_packed<const H: usize>(t: &Tile) {
+unsafe fn tile_lying<const H: usize, const LIE: u8>(t: &Tile) {
     // SAFETY: the caller's.
-    unsafe { tile::<Avx512, Single, H, 2, true>(t) }
+    unsafe { tile::<Avx512, Single, H, 2, LIE>(t) }
 }
 
-/// As `Isa::tiles` of the widest vectors and tiles, of packed rows.
+/// As `Isa::tiles` of the widest vectors and tiles, by how rows lie less one.
 #[cfg(target_arch = "x86_64")]
-static PACKED: [unsafe fn(&Tile); 14] = packed!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+static LYING: [[unsafe fn(&Tile); 14]; 3] = [
+    lying!(ALONG, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+    lying!(PACKED, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+    lying!(STREAMED, 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+];

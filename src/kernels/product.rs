@@ -103,7 +103,7 @@ const BEGUN: usize = 512;
 const TASK: usize = 1 << 15;
 /// Depth of one block of sums: a panel of rows of it stays in the first cache. Results depend on it.
 const DEPTH: usize = 384;
-/// Elements of the columns that are packed at a time, at most.
+/// Elements of the columns that are packed at a time: as many as the second caches of many processors hold by halves.
 const BLOCK: usize = 1 << 18;
 /// Elements of a line of memory.
 const LINE: usize = 16;
@@ -163,14 +163,6 @@ impl Even {
     /// The size of the largest panel.
     pub fn largest(self) -> usize {
         self.at(0).len()
-    }
-}
-
-/// Elements of the columns that are packed at a time: they stay in the second cache, and half of it is left.
-fn block() -> usize {
-    match processor::second() {
-        0 => BLOCK,
-        bytes => (bytes / (2 * size_of::<f32>())).clamp(BLOCK / 4, BLOCK),
     }
 }
 
@@ -241,7 +233,7 @@ pub unsafe fn multiply_each(count: usize, product: impl Fn(usize) -> Product + S
     let Product { rows, columns, depth, .. } = product(0);
     let threads = if shared(count, [rows, columns, depth]) { guard::threads() } else { 1 };
     // What fits into the second cache is there.
-    let far = count.saturating_mul(depth).saturating_mul(rows + columns) > block();
+    let far = count.saturating_mul(depth).saturating_mul(rows + columns) > BLOCK;
     let soon = |index: usize| (far && index + 1 < count).then(|| Soon::of(&product(index), &product(index + 1)));
     if threads > 1 && count >= threads {
         // SAFETY: the caller's.
@@ -517,6 +509,7 @@ impl<'a> Run<'a> {
             finish: Finish { start, ..finish },
             ahead: Ahead::of(at),
             paired: self.product.a.kind == Kind::Pairs,
+            streamed: false,
         }
     }
 
@@ -530,7 +523,7 @@ impl<'a> Run<'a> {
         let parts = Even::new(panels, panels.div_ceil((panels * width / APART).clamp(1, threads)));
         let together = threads.div_ceil(parts.panels);
         let groups = if together > 1 { (GROUPS * together).div_ceil(self.rows.panels) } else { 1 };
-        let room = parts.largest().min((block() / (width * deepest)).max(1)) * width * deepest;
+        let room = parts.largest().min((BLOCK / (width * deepest)).max(1)) * width * deepest;
         let own = (self.isa.height * deepest).next_multiple_of(16);
         let places = if together > 1 { 2 } else { 1 };
         with_scratch(parts.panels * places * room + threads * own, |memory| {
@@ -538,7 +531,7 @@ impl<'a> Run<'a> {
             let work: Vec<Stages> = (0..parts.panels)
                 .map(|part| {
                     let all = parts.at(part);
-                    let columns = Even::new(all.len(), (block() / (width * deepest)).max(1));
+                    let columns = Even::new(all.len(), (BLOCK / (width * deepest)).max(1));
                     let stages = (0..columns.panels * depth.panels).map(|_| Stage::default()).collect();
                     let memory = Shared(memory.at(part * places * room));
                     Stages {
@@ -700,6 +693,7 @@ impl Stages<'_> {
         // Threads take rows in turn.
         let below = if row + self.threads < self.run.rows.panels { self.run.rows.at(row + self.threads) } else { 0..0 };
         let (first, end) = (group.start, group.end);
+        let streamed = processor::asks_for_columns();
         for panel in group {
             let b = right.wrapping_add((panel - columns.start) * width * deep.len());
             let place = self.run.place(&own, &self.run.lanes(panel), finish);
@@ -710,7 +704,7 @@ impl Stages<'_> {
             };
             let (from, step) = self.ahead(panel - first, &below, deep);
             let ahead = Ahead { out, from, step, count: usize::from(!from.is_null()) };
-            let tile = Tile { depth: deep.len(), a, a_row, a_step, b, b_step: width, ahead, ..place };
+            let tile = Tile { depth: deep.len(), a, a_row, a_step, b, b_step: width, ahead, streamed, ..place };
             // SAFETY: the caller's.
             unsafe { isa.run(&tile, own.len()) };
         }
