@@ -380,6 +380,17 @@ def lstm_step(lib: Any) -> Callable[[], object]:
     return run
 
 
+def double_softplus(lib: Any) -> Callable[[], object]:
+    """`softplus` of a million doubles, forward and backward, as networks of molecules have it."""
+    a = lib.randn(1000, 1000, dtype=lib.float64, requires_grad=True)
+
+    def run() -> None:
+        lib.nn.functional.softplus(a).sum().backward()
+        a.grad = None
+
+    return run
+
+
 # The three limits of the foundation; the rest is shown without one.
 LIMITS = {"tiny_add": 0.35, "tiny_add_grad": 0.5, "chain_100": 0.4}
 
@@ -431,6 +442,7 @@ CASES: dict[str, Case] = {
         large_nonzero,
         large_histc,
         double_matmul,
+        double_softplus,
         fold_windows,
         normalized_pixels,
         last_batch_norm,

@@ -321,7 +321,7 @@ fn within(x: f64, low: f64, high: f64) -> f64 {
 }
 
 #[inline(always)]
-pub fn exp<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn exp<const FMA: bool>(x: f64) -> f64 {
     let (k, rest, more) = split::<FMA>(within(x, -746.0, 710.0));
     scaled(k, rest, more)
 }
@@ -337,7 +337,7 @@ fn exp2<const FMA: bool>(x: f64) -> f64 {
 }
 
 #[inline(always)]
-pub fn expm1<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn expm1<const FMA: bool>(x: f64) -> f64 {
     let (k, rest, more) = split::<FMA>(within(x, -60.0, 710.0));
     // Half of it, which is finite where the power is.
     let scale = power_of_two(k.wrapping_sub(1));
@@ -394,7 +394,7 @@ fn log10<const FMA: bool>(x: f64) -> f64 {
 }
 
 #[inline(always)]
-fn log1p<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn log1p<const FMA: bool>(x: f64) -> f64 {
     let sum = 1.0 + x;
     let lost = (x - (sum - 1.0)) / sum;
     let correction = if (sum > 0.0) & (sum < f64::INFINITY) { lost } else { 0.0 };
@@ -403,12 +403,12 @@ fn log1p<const FMA: bool>(x: f64) -> f64 {
 }
 
 #[inline(always)]
-fn sigmoid<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn sigmoid<const FMA: bool>(x: f64) -> f64 {
     1.0 / (1.0 + exp::<FMA>(-x))
 }
 
 #[inline(always)]
-pub fn tanh<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn tanh<const FMA: bool>(x: f64) -> f64 {
     let decay = expm1::<FMA>(-2.0 * x.abs());
     let value = (-decay / (decay + 2.0)).copysign(x);
     if x.abs() < 1e-290 { x } else { value }
@@ -478,7 +478,7 @@ fn tail(z: f64) -> f64 {
 }
 
 #[inline(always)]
-fn erfc<const FMA: bool>(x: f64) -> f64 {
+pub(super) fn erfc<const FMA: bool>(x: f64) -> f64 {
     if !FMA {
         return libm::erfc(x);
     }
@@ -517,15 +517,15 @@ macro_rules! inverses {
 
         impl Double for $name {
             #[inline(always)]
-            fn at<const $fma: bool>($x: f64) -> f64 {
+            fn at<const $fma: bool>(&self, $x: f64) -> f64 {
                 $value
             }
             #[inline(always)]
-            fn is_far($x: f64) -> bool {
+            fn is_far(&self, $x: f64) -> bool {
                 // Beyond one there is no value, which the logarithm says too.
                 ($rest < LEAST) & ($rest >= 0.0)
             }
-            fn far($x: f64) -> f64 {
+            fn far(&self, $x: f64) -> f64 {
                 $far
             }
         })+
@@ -549,13 +549,13 @@ inverses! {
 
 /// A function of one number; those that are far are computed one by one.
 pub trait Double: Sync {
-    fn at<const FMA: bool>(x: f64) -> f64;
+    fn at<const FMA: bool>(&self, x: f64) -> f64;
     #[inline(always)]
-    fn is_far(_x: f64) -> bool {
+    fn is_far(&self, _x: f64) -> bool {
         false
     }
-    fn far(x: f64) -> f64 {
-        Self::at::<false>(x)
+    fn far(&self, x: f64) -> f64 {
+        self.at::<false>(x)
     }
 }
 
@@ -565,7 +565,7 @@ macro_rules! functions {
 
         impl Double for $name {
             #[inline(always)]
-            fn at<const FMA: bool>(x: f64) -> f64 {
+            fn at<const FMA: bool>(&self, x: f64) -> f64 {
                 $function::<FMA>(x)
             }
         })+
@@ -595,14 +595,14 @@ macro_rules! angles {
 
         impl Double for $name {
             #[inline(always)]
-            fn at<const $fma: bool>($x: f64) -> f64 {
+            fn at<const $fma: bool>(&self, $x: f64) -> f64 {
                 $value
             }
             #[inline(always)]
-            fn is_far(x: f64) -> bool {
+            fn is_far(&self, x: f64) -> bool {
                 x.abs() > FARTHEST_ANGLE
             }
-            fn far(x: f64) -> f64 {
+            fn far(&self, x: f64) -> f64 {
                 x.$function()
             }
         })+
@@ -616,8 +616,8 @@ angles! {
 }
 
 /// The function of one number alone.
-pub fn one<D: Double>(_: D, x: f64) -> f64 {
-    if D::is_far(x) { D::far(x) } else { D::at::<false>(x) }
+pub fn one(function: impl Double, x: f64) -> f64 {
+    if function.is_far(x) { function.far(x) } else { function.at::<false>(x) }
 }
 
 /// An element that is computed with as float64.
@@ -651,36 +651,37 @@ impl Element for f32 {
 /// Elements that are brought together before they are computed.
 const BLOCK: usize = 256;
 
-struct Row<T, D> {
+struct Row<'f, T, D> {
     out: (*mut T, usize),
     a: (*const T, usize),
+    /// What each result is multiplied with.
+    grad: Option<(*const T, usize)>,
     length: usize,
-    function: std::marker::PhantomData<D>,
+    function: &'f D,
 }
 
-impl<T: Element, D: Double> Task for Row<T, D> {
+impl<T: Element, D: Double> Task for Row<'_, T, D> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { out: (out, out_step), a: (a, step), length, .. } = self;
+        let Self { out: (out, out_step), a, grad, length, function } = self;
         let (mut x, mut y) = ([0.0; BLOCK], [0.0; BLOCK]);
         for start in (0..length).step_by(BLOCK) {
             let count = BLOCK.min(length - start);
             // SAFETY: rows stay inside the geometries, which lie inside their storages.
-            unsafe {
-                if step == 1 {
-                    (0..count).for_each(|k| x[k] = a.add(start + k).read_unaligned().wide());
-                } else {
-                    (0..count).for_each(|k| x[k] = a.add((start + k) * step).read_unaligned().wide());
-                }
-            }
+            unsafe { gather(a, start, &mut x[..count]) };
             let mut far = false;
             // Whole vectors, so that the loop has no end of its own; what was there before is computed once more.
             for k in 0..count.next_multiple_of(8) {
-                far |= D::is_far(x[k]);
-                y[k] = D::at::<FMA>(x[k]);
+                far |= function.is_far(x[k]);
+                y[k] = function.at::<FMA>(x[k]);
             }
             if far {
-                (0..count).filter(|&k| D::is_far(x[k])).for_each(|k| y[k] = D::far(x[k]));
+                (0..count).filter(|&k| function.is_far(x[k])).for_each(|k| y[k] = function.far(x[k]));
+            }
+            if let Some(grad) = grad {
+                // SAFETY: as above.
+                unsafe { gather(grad, start, &mut x[..count]) };
+                (0..count).for_each(|k| y[k] *= x[k]);
             }
             // SAFETY: as above.
             unsafe {
@@ -694,11 +695,38 @@ impl<T: Element, D: Double> Task for Row<T, D> {
     }
 }
 
+/// Elements of a line from `start` on, as many as `to` has.
+///
+/// # Safety
+/// They lie there.
+#[inline(always)]
+unsafe fn gather<T: Element>((from, step): (*const T, usize), start: usize, to: &mut [f64]) {
+    // SAFETY: the caller's.
+    unsafe {
+        if step == 1 {
+            to.iter_mut().enumerate().for_each(|(k, to)| *to = from.add(start + k).read_unaligned().wide());
+        } else {
+            to.iter_mut().enumerate().for_each(|(k, to)| *to = from.add((start + k) * step).read_unaligned().wide());
+        }
+    }
+}
+
 /// `out = f(a)`, computed in float64. `out` may be `a` itself.
-pub fn map<T: Element, D: Double>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, _: D) {
+pub fn map<T: Element, D: Double>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, function: D) {
     each_row(shape, [out, a], &|[o, i], length, [so, si]| {
         // SAFETY: as in `Row`.
         let (out, a) = unsafe { ((out.at::<T>(o), so), (a.at::<T>(i).cast_const(), si)) };
-        dispatch(Row::<T, D> { out, a, length, function: std::marker::PhantomData });
+        dispatch(Row { out, a, grad: None, length, function: &function });
+    });
+}
+
+/// `out = grad * f(a)` of float64. `out` may be one of the others itself.
+pub fn times<D: Double>(shape: &[usize], out: Strided<'_>, grad: Strided<'_>, a: Strided<'_>, function: D) {
+    each_row(shape, [out, grad, a], &|[o, g, i], length, [so, sg, si]| {
+        // SAFETY: as in `Row`.
+        let (out, grad, a) = unsafe {
+            ((out.at::<f64>(o), so), (grad.at::<f64>(g).cast_const(), sg), (a.at::<f64>(i).cast_const(), si))
+        };
+        dispatch(Row { out, a, grad: Some(grad), length, function: &function });
     });
 }

@@ -152,7 +152,7 @@ macro_rules! functions {
 
         impl Double for $name {
             #[inline(always)]
-            fn at<const $fma: bool>($x: f64) -> f64 {
+            fn at<const $fma: bool>(&self, $x: f64) -> f64 {
                 $value
             }
         })+

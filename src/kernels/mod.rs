@@ -42,6 +42,7 @@ mod fft_rows;
 pub mod flip;
 mod floats;
 pub mod gamma;
+pub mod gates;
 pub mod gemm;
 pub mod grid;
 pub mod gru;

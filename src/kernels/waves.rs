@@ -39,14 +39,14 @@ macro_rules! functions {
 
         impl Double for $name {
             #[inline(always)]
-            fn at<const $fma: bool>($x: f64) -> f64 {
+            fn at<const $fma: bool>(&self, $x: f64) -> f64 {
                 $value
             }
             #[inline(always)]
-            fn is_far(x: f64) -> bool {
+            fn is_far(&self, x: f64) -> bool {
                 x.abs() > $most
             }
-            fn far($x: f64) -> f64 {
+            fn far(&self, $x: f64) -> f64 {
                 $far
             }
         })+

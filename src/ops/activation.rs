@@ -14,11 +14,12 @@ use crate::autograd::{Record, grad_enabled, grads};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::Result;
 use crate::guard;
+use crate::kernels::double::{self, Double};
 use crate::kernels::memory::Elements;
-use crate::kernels::pointwise::map1;
+use crate::kernels::pointwise::{Strided, map1, map2};
 use crate::kernels::softmax::{self, At, Lines};
 use crate::kernels::vector::{self, Lanes, Plain};
-use crate::kernels::{curves, double, halves};
+use crate::kernels::{curves, gates, halves};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::wrap_dim;
@@ -27,12 +28,12 @@ fn t(x: &Tensor) -> Arg<'_> {
     Arg::Tensor(x)
 }
 
-/// A function of each element, of float64 by `f`; `gpu` makes it of burn's ops.
+/// A function of each element, of float64 by `wide`; `gpu` makes it of burn's ops.
 fn float_map(
     name: &'static str,
     x: &Tensor,
     lanes: impl Lanes<1>,
-    f: impl Fn(f64) -> f64 + Sync + Copy,
+    wide: impl Fn(&[usize], Strided<'_>, Strided<'_>) + Sync,
     gpu: impl FnOnce(DispatchTensor) -> DispatchTensor + Send,
 ) -> Result<Tensor> {
     let dtype = x.dtype();
@@ -42,7 +43,7 @@ fn float_map(
         |shape, out, [x]| {
             match dtype {
                 DType::F32 => vector::map1(shape, out, x, &lanes),
-                DType::F64 => map1::<f64, f64>(shape, out, x, f),
+                DType::F64 => wide(shape, out, x),
                 _ => halves::map1(dtype, shape, out, x, &lanes),
             }
             Ok(())
@@ -57,10 +58,11 @@ pub fn slope(
     grad: &Tensor,
     x: &Tensor,
     lanes: impl Lanes<2>,
+    wide: impl Fn(&[usize], Strided<'_>, Strided<'_>, Strided<'_>) + Sync,
     recorded: impl FnOnce() -> Result<Tensor>,
 ) -> Result<Tensor> {
     let dtype = x.dtype();
-    let fits = fits_lanes(x) && fits_lanes(grad) && grad.dtype() == dtype;
+    let fits = dtype.kind() == Kind::Float && x.device().is_cpu() && grad.device().is_cpu() && grad.dtype() == dtype;
     if grad_enabled() || !fits || grad.shape() != x.shape() {
         return recorded();
     }
@@ -69,12 +71,35 @@ pub fn slope(
         |shape, out, [grad, x]| {
             match dtype {
                 DType::F32 => vector::map2(shape, out, grad, x, &lanes),
+                DType::F64 => wide(shape, out, grad, x),
                 _ => halves::map2(dtype, shape, out, grad, x, &lanes),
             }
             Ok(())
         },
         |_, _| Ok(None),
     )
+}
+
+/// A curve of float64, for `float_map`.
+fn curve(function: impl Double + Copy) -> impl Fn(&[usize], Strided<'_>, Strided<'_>) + Sync {
+    move |shape, out, x| double::map::<f64, _>(shape, out, x, function)
+}
+
+/// A function of float64 that takes no longer than memory, for `float_map`.
+fn line(f: impl Fn(f64) -> f64 + Sync + Copy) -> impl Fn(&[usize], Strided<'_>, Strided<'_>) + Sync {
+    move |shape, out, x| map1::<f64, f64>(shape, out, x, f)
+}
+
+/// The slope of a curve of float64, for `slope`.
+fn bend(function: impl Double + Copy) -> impl Fn(&[usize], Strided<'_>, Strided<'_>, Strided<'_>) + Sync {
+    move |shape, out, grad, x| double::times(shape, out, grad, x, function)
+}
+
+/// As `bend` of a gradient and a number that take no longer than memory.
+pub fn tilt(
+    f: impl Fn(f64, f64) -> f64 + Sync + Copy,
+) -> impl Fn(&[usize], Strided<'_>, Strided<'_>, Strided<'_>) + Sync {
+    move |shape, out, grad, x| map2::<f64, f64, f64>(shape, out, grad, x, f)
 }
 
 fn times(x: &Tensor, factor: f64) -> Result<Tensor> {
@@ -104,14 +129,15 @@ pub fn leaky_relu(x: &Tensor, slope_below: f64) -> Result<Tensor> {
         "leaky_relu",
         x,
         curves::LeakyRelu { below: single },
-        move |x| if x > 0.0 { x } else { x * slope_below },
+        line(move |x| if x > 0.0 { x } else { x * slope_below }),
         |x| Dispatch::leaky_relu(x, burn_std::Scalar::Float(slope_below)),
     )?;
     if let Some(record) = Record::new("LeakyReluBackward0", &[x]) {
         record.save(x).finish(&out, move |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
             let lanes = curves::LeakyReluSlope { below: single };
-            grads([Some(slope("leaky_relu", &grad, x, lanes, || {
+            let wide = tilt(move |grad, x| if x > 0.0 { grad } else { grad * slope_below });
+            grads([Some(slope("leaky_relu", &grad, x, lanes, wide, || {
                 select(&compare::gt(x, Arg::from(0))?, t(&grad), t(&times(&grad, slope_below)?))
             })?)])
         });
@@ -121,16 +147,12 @@ pub fn leaky_relu(x: &Tensor, slope_below: f64) -> Result<Tensor> {
 
 /// `scale * x` above zero, `scale * alpha * (exp(input_scale * x) - 1)` below: elu, selu and celu.
 pub fn elu(x: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tensor> {
-    let below = move |x: f64| scale * alpha * double::expm1::<false>(input_scale * x);
     let [single_below, single_scale, single_input] = [scale * alpha, scale, input_scale].map(|value| value as f32);
     let out = float_map(
         "elu",
         x,
         curves::Elu { below: single_below, scale: single_scale, input_scale: single_input },
-        move |x| {
-            let curve = below(x);
-            if x > 0.0 { scale * x } else { curve }
-        },
+        curve(gates::Elu { below: scale * alpha, scale, input_scale }),
         |x| {
             let positive = scaled(Dispatch::relu(x.clone()), scale);
             let rest = Dispatch::float_neg(Dispatch::relu(Dispatch::float_neg(x)));
@@ -142,7 +164,8 @@ pub fn elu(x: &Tensor, alpha: f64, scale: f64, input_scale: f64) -> Result<Tenso
         record.save(x).finish(&out, move |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
             let lanes = curves::EluSlope { below: single_below, scale: single_scale, input_scale: single_input };
-            grads([Some(slope("elu", &grad, x, lanes, || {
+            let wide = bend(gates::EluSlope { below: scale * alpha, scale, input_scale });
+            grads([Some(slope("elu", &grad, x, lanes, wide, || {
                 let curve = times(&unary::exp(&times(x, input_scale)?)?, scale * alpha * input_scale)?;
                 let positive = compare::gt(x, Arg::from(0))?;
                 select(&positive, t(&times(&grad, scale)?), t(&mul(&grad, &curve)?))
@@ -157,18 +180,13 @@ const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 const TANH_SCALE: f64 = 0.797_884_560_802_865_4;
 const TANH_CUBIC: f64 = 0.044_715;
 
-/// The normal distribution's probability of less than `x`.
-fn normal_below(x: f64) -> f64 {
-    0.5 * libm::erfc(-x * ROOT_HALF)
-}
-
 /// `x` times the normal distribution's probability of less than `x`.
 pub fn gelu(x: &Tensor) -> Result<Tensor> {
-    let out = float_map("gelu", x, curves::Gelu {}, |x| x * normal_below(x), Dispatch::gelu)?;
+    let out = float_map("gelu", x, curves::Gelu {}, curve(gates::Gelu {}), Dispatch::gelu)?;
     if let Some(record) = Record::new("GeluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            grads([Some(slope("gelu", &grad, x, curves::GeluSlope {}, || {
+            grads([Some(slope("gelu", &grad, x, curves::GeluSlope {}, bend(gates::GeluSlope {}), || {
                 let below = times(&plus(&unary::erf(&times(x, ROOT_HALF)?)?, 1.0)?, 0.5)?;
                 let density = times(&unary::exp(&times(&unary::square(x)?, -0.5)?)?, TANH_SCALE / 2.0)?;
                 mul(&grad, &add_args(t(&below), t(&mul(x, &density)?))?)
@@ -180,22 +198,15 @@ pub fn gelu(x: &Tensor) -> Result<Tensor> {
 
 /// `gelu` with a tanh in place of the normal distribution.
 pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
-    let inner = |x: f64| TANH_SCALE * (x + TANH_CUBIC * x * x * x);
-    let out = float_map(
-        "gelu",
-        x,
-        curves::GeluTanh {},
-        move |x| 0.5 * x * (1.0 + double::tanh::<false>(inner(x))),
-        |x| {
-            let cube = Dispatch::float_mul(Dispatch::float_mul(x.clone(), x.clone()), x.clone());
-            let inner = scaled(Dispatch::float_add(x.clone(), scaled(cube, TANH_CUBIC)), TANH_SCALE);
-            Dispatch::float_mul(scaled(x, 0.5), shifted(burn_math::tanh(inner), 1.0))
-        },
-    )?;
+    let out = float_map("gelu", x, curves::GeluTanh {}, curve(gates::GeluTanh {}), |x| {
+        let cube = Dispatch::float_mul(Dispatch::float_mul(x.clone(), x.clone()), x.clone());
+        let inner = scaled(Dispatch::float_add(x.clone(), scaled(cube, TANH_CUBIC)), TANH_SCALE);
+        Dispatch::float_mul(scaled(x, 0.5), shifted(burn_math::tanh(inner), 1.0))
+    })?;
     if let Some(record) = Record::new("GeluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            grads([Some(slope("gelu", &grad, x, curves::GeluTanhSlope {}, || {
+            grads([Some(slope("gelu", &grad, x, curves::GeluTanhSlope {}, bend(gates::GeluTanhSlope {}), || {
                 let square = unary::square(x)?;
                 let inner = times(&mul(x, &plus(&times(&square, TANH_CUBIC)?, 1.0)?)?, TANH_SCALE)?;
                 let tanh = unary::tanh(&inner)?;
@@ -211,11 +222,11 @@ pub fn gelu_tanh(x: &Tensor) -> Result<Tensor> {
 
 pub fn silu(x: &Tensor) -> Result<Tensor> {
     let gpu = |x: DispatchTensor| Dispatch::float_mul(x.clone(), burn_math::sigmoid(x));
-    let out = float_map("silu", x, curves::Silu {}, |x| x / (1.0 + double::exp::<false>(-x)), gpu)?;
+    let out = float_map("silu", x, curves::Silu {}, curve(gates::Silu {}), gpu)?;
     if let Some(record) = Record::new("SiluBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            grads([Some(slope("silu", &grad, x, curves::SiluSlope {}, || {
+            grads([Some(slope("silu", &grad, x, curves::SiluSlope {}, bend(gates::SiluSlope {}), || {
                 let gate = unary::sigmoid(x)?;
                 let rest = sub_args(Arg::from(1), t(&gate))?;
                 mul(&grad, &mul(&gate, &plus(&mul(x, &rest)?, 1.0)?)?)
@@ -227,10 +238,9 @@ pub fn silu(x: &Tensor) -> Result<Tensor> {
 
 /// `log(1 + exp(beta * x)) / beta`, the identity where `beta * x` is above the threshold.
 pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    let soft = move |x: f64| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
     let (single_beta, single_threshold) = (beta as f32, threshold as f32);
     let lanes = curves::Softplus { beta: single_beta, threshold: single_threshold };
-    let out = float_map("softplus", x, lanes, soft, |x| {
+    let out = float_map("softplus", x, lanes, curve(gates::Softplus { beta, threshold }), |x| {
         // log(1 + exp(z)) = max(z, 0) + log(1 + exp(-|z|)) does not overflow.
         let z = scaled(x.clone(), beta);
         let tail = burn_math::log1p_exp_neg_abs(z.clone());
@@ -241,7 +251,8 @@ pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
         record.save(x).finish(&out, move |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
             let lanes = curves::SoftplusSlope { beta: single_beta, threshold: single_threshold };
-            grads([Some(slope("softplus", &grad, x, lanes, || {
+            let wide = bend(gates::SoftplusSlope { beta, threshold });
+            grads([Some(slope("softplus", &grad, x, lanes, wide, || {
                 let z = times(x, beta)?;
                 let linear = compare::gt(&z, Arg::from(threshold))?;
                 select(&linear, t(&grad), t(&mul(&grad, &unary::sigmoid(&z)?)?))
@@ -252,21 +263,15 @@ pub fn softplus(x: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
 }
 
 pub fn mish(x: &Tensor) -> Result<Tensor> {
-    let out = float_map(
-        "mish",
-        x,
-        curves::Mish {},
-        |x| x * x.exp().ln_1p().tanh(),
-        |x| {
-            let tail = burn_math::log1p_exp_neg_abs(x.clone());
-            let soft = Dispatch::float_add(Dispatch::relu(x.clone()), tail);
-            Dispatch::float_mul(x, burn_math::tanh(soft))
-        },
-    )?;
+    let out = float_map("mish", x, curves::Mish {}, curve(gates::Mish {}), |x| {
+        let tail = burn_math::log1p_exp_neg_abs(x.clone());
+        let soft = Dispatch::float_add(Dispatch::relu(x.clone()), tail);
+        Dispatch::float_mul(x, burn_math::tanh(soft))
+    })?;
     if let Some(record) = Record::new("MishBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            grads([Some(slope("mish", &grad, x, curves::MishSlope {}, || {
+            grads([Some(slope("mish", &grad, x, curves::MishSlope {}, bend(gates::MishSlope {}), || {
                 let tanh = unary::tanh(&softplus(x, 1.0, 20.0)?)?;
                 let bend = sub_args(Arg::from(1), t(&unary::square(&tanh)?))?;
                 mul(&grad, &add_args(t(&tanh), t(&mul(&mul(x, &unary::sigmoid(x)?)?, &bend)?))?)
@@ -278,20 +283,16 @@ pub fn mish(x: &Tensor) -> Result<Tensor> {
 
 pub fn logsigmoid(x: &Tensor) -> Result<Tensor> {
     // Unlike its siblings' results, torch's lies in row-major order.
-    let out = float_map(
-        "logsigmoid",
-        &x.contiguous_data()?,
-        curves::LogSigmoid {},
-        |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
-        |x| {
+    let out =
+        float_map("logsigmoid", &x.contiguous_data()?, curves::LogSigmoid {}, curve(gates::LogSigmoid {}), |x| {
             let below = Dispatch::relu(Dispatch::float_neg(x.clone()));
             Dispatch::float_neg(Dispatch::float_add(below, burn_math::log1p_exp_neg_abs(x)))
-        },
-    )?;
+        })?;
     if let Some(record) = Record::new("LogSigmoidBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            grads([Some(slope("logsigmoid", &grad, x, curves::LogSigmoidSlope {}, || {
+            let wide = bend(gates::LogSigmoidSlope {});
+            grads([Some(slope("logsigmoid", &grad, x, curves::LogSigmoidSlope {}, wide, || {
                 mul(&grad, &unary::sigmoid(&unary::neg(x)?)?)
             })?)])
         });
@@ -311,7 +312,11 @@ fn inside(name: &'static str, grad: &Tensor, x: &Tensor, low: f64, high: f64, fa
         let within = (x > single_low) & (x < single_high);
         if within { grad * single_factor } else { 0.0 }
     });
-    slope(name, grad, x, lanes, || pass(&between(x, low, high)?, &times(grad, factor)?))
+    let wide = tilt(move |grad, x| {
+        let within = (x > low) & (x < high);
+        if within { grad * factor } else { 0.0 }
+    });
+    slope(name, grad, x, lanes, wide, || pass(&between(x, low, high)?, &times(grad, factor)?))
 }
 
 /// Whether `x` has vectorised loops.
@@ -362,7 +367,7 @@ pub fn hardsigmoid(x: &Tensor) -> Result<Tensor> {
         "hardsigmoid",
         x,
         Plain(|x: f32| clipped(x + 3.0, 6.0) / 6.0),
-        |x| if x.is_nan() { x } else { ((x + 3.0) / 6.0).clamp(0.0, 1.0) },
+        line(|x| if x.is_nan() { x } else { ((x + 3.0) / 6.0).clamp(0.0, 1.0) }),
         |x| {
             let gate =
                 Dispatch::hard_sigmoid(x.clone(), burn_std::Scalar::Float(1.0 / 6.0), burn_std::Scalar::Float(0.5));
@@ -382,7 +387,7 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
         "hardswish",
         x,
         curves::Hardswish {},
-        |x| if x.is_nan() { x } else { x * (x + 3.0).clamp(0.0, 6.0) / 6.0 },
+        line(|x| if x.is_nan() { x } else { x * (x + 3.0).clamp(0.0, 6.0) / 6.0 }),
         |x| {
             let gate =
                 Dispatch::hard_sigmoid(x.clone(), burn_std::Scalar::Float(1.0 / 6.0), burn_std::Scalar::Float(0.5));
@@ -392,7 +397,11 @@ pub fn hardswish(x: &Tensor) -> Result<Tensor> {
     if let Some(record) = Record::new("HardswishBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let (grad, x) = (c.grad()?, c.saved(0)?);
-            grads([Some(slope("hardswish", &grad, x, curves::HardswishSlope {}, || {
+            let wide = tilt(|grad, x| {
+                let upper = if x >= 3.0 { grad } else { grad * (x / 3.0 + 0.5) };
+                if x <= -3.0 { 0.0 } else { upper }
+            });
+            grads([Some(slope("hardswish", &grad, x, curves::HardswishSlope {}, wide, || {
                 let middle = mul(&grad, &plus(&times(x, 1.0 / 3.0)?, 0.5)?)?;
                 let upper = select(&compare::ge(x, Arg::from(3))?, t(&grad), t(&middle))?;
                 select(&compare::le(x, Arg::from(-3))?, Arg::from(0), t(&upper))
@@ -422,7 +431,7 @@ fn shrink(name: &'static str, node: &'static str, x: &Tensor, lambda: f64, shift
             let moved = if x > bound { x - step } else { x + step };
             if x.abs() <= bound { 0.0 } else { moved }
         });
-        float_map(name, x, lanes, f, |x| x)?
+        float_map(name, x, lanes, line(f), |x| x)?
     } else {
         crate::check::kind(name, x.dtype(), &[Kind::Float])?;
         let inside = compare::le(&unary::abs(&x.detached())?, Arg::from(lambda))?;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{LN_2, LN_10, PI};
 
-use super::activation::slope;
+use super::activation::{slope, tilt};
 use super::arithmetic::{add_scalar, div_args, mul, mul_args, mul_scalar, sub_args};
 use super::burn_pointwise as burn;
 use super::compare;
@@ -122,7 +122,7 @@ functions! {
     atan = Atan, floating, "AtanBackward0", input, |g, x| over(g, &add_scalar(&square(x)?, Scalar::Int(1))?);
     sinh = Sinh, floating, "SinhBackward0", input, |g, x| mul(g, &cosh(x)?);
     cosh = Cosh, floating, "CoshBackward0", input, |g, x| mul(g, &sinh(x)?);
-    tanh = Tanh, floating, "TanhBackward0", output, |g, y| slope("tanh", g, y, curves::TanhSlope {}, || mul(g, &one_minus_square(y)?));
+    tanh = Tanh, floating, "TanhBackward0", output, |g, y| tanh_slope(g, y);
     asinh = Asinh, floating, "AsinhBackward0", input, |g, x| mul(g, &rsqrt(&add_scalar(&square(x)?, Scalar::Int(1))?)?);
     acosh = Acosh, floating, "AcoshBackward0", input, |g, x| mul(g, &acosh_slope(x)?);
     atanh = Atanh, floating, "AtanhBackward0", input, |g, x| over(g, &one_minus_square(x)?);
@@ -138,12 +138,21 @@ functions! {
     relu = Relu, same, "ReluBackward0", output, |g, y| relu_slope(g, y);
 }
 
+fn tanh_slope(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let wide = tilt(|grad, y| grad * (1.0 - y * y));
+    slope("tanh", grad, y, curves::TanhSlope {}, wide, || mul(grad, &one_minus_square(y)?))
+}
+
 fn sigmoid_slope(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
-    slope("sigmoid", grad, y, curves::SigmoidSlope {}, || mul(grad, &mul(y, &sub_args(Arg::from(1), Arg::Tensor(y))?)?))
+    let wide = tilt(|grad, y| grad * (y * (1.0 - y)));
+    slope("sigmoid", grad, y, curves::SigmoidSlope {}, wide, || {
+        mul(grad, &mul(y, &sub_args(Arg::from(1), Arg::Tensor(y))?)?)
+    })
 }
 
 fn relu_slope(grad: &Tensor, y: &Tensor) -> Result<Tensor> {
-    slope("relu", grad, y, curves::ReluSlope {}, || {
+    let wide = tilt(|grad, y| if y <= 0.0 { 0.0 } else { grad });
+    slope("relu", grad, y, curves::ReluSlope {}, wide, || {
         select(&compare::le(y, Arg::from(0))?, Arg::from(0), Arg::Tensor(grad))
     })
 }

@@ -78,6 +78,17 @@ def test_gelu_tanh():
     check_error(lambda lib, x: functional(lib).gelu(x, approximate="sin"), X, same_class=True)
 
 
+@pytest.mark.parametrize("name", ["softplus", "silu", "mish", "logsigmoid", "elu", "gelu", "tanh", "sigmoid", "relu"])
+def test_doubles_in_one_pass(name):
+    values = np.random.default_rng(1).standard_normal((5, 3, 271)) * np.array([0.01, 1.0, 30.0])[:, None]
+
+    def run(lib, x):
+        f = getattr(functional(lib), name)
+        return f(x), f(x[..., 1::2].transpose(0, 2))
+
+    check_op(run, values, dtypes=["float64"], rtol=1e-13, atol=1e-14)
+
+
 def test_special_values():
     values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 100.0, -100.0])
     for name, options in CASES.items():
