@@ -225,6 +225,17 @@ def conv_transpose_points(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.conv_transpose2d(x, w)
 
 
+def spatial_filter(lib: Any) -> Callable[[], object]:
+    """40 filters over all 22 channels of EEG that lie side by side, forward and backward."""
+    x, conv = lib.randn(32, 40, 976, 22, requires_grad=True), lib.nn.Conv2d(40, 40, (1, 22))
+
+    def run() -> None:
+        conv(x).sum().backward()
+        x.grad = None
+
+    return run
+
+
 def max_pool2d(lib: Any) -> Callable[[], object]:
     """A 2x2 maximum, 16 channels, batch 8, 64x64."""
     x = lib.rand(8, 16, 64, 64)
@@ -428,6 +439,7 @@ CASES: dict[str, Case] = {
         conv2d,
         conv_electrodes,
         conv_transpose_points,
+        spatial_filter,
         depthwise_5x5,
         depthwise_7x7,
         attention_of_one,

@@ -95,7 +95,22 @@ impl Problem {
             p.channels *= p.kernel[dim];
             (p.input[dim], p.kernel[dim], p.stride[dim], p.dilation[dim]) = (1, 1, 1, 1);
         }
-        p
+        p.flattened()
+    }
+
+    /// The same convolution with rows one after the other, where a window covers a row from end to end.
+    fn flattened(mut self) -> Self {
+        let width = self.input[2];
+        let covered = width > 1 && self.kernel[2] == width && self.output[2] == 1 && self.padding[2] == 0;
+        let dense = self.dilation[2] == 1 && (self.dilation[1] == 1 || self.kernel[1] == 1);
+        if !covered || !dense || self.output[1] == 1 {
+            return self;
+        }
+        let joined = |sizes: [usize; 3], factor: usize| [sizes[0], 1, sizes[1] * factor];
+        (self.input, self.kernel) = (joined(self.input, width), joined(self.kernel, width));
+        (self.stride, self.padding) = (joined(self.stride, width), [self.padding[0], 0, self.padding[1] * width]);
+        (self.output, self.dilation) = (joined(self.output, 1), [self.dilation[0], 1, 1]);
+        self
     }
 
     /// Elements of one group: of the input, the output and the weight.

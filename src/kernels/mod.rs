@@ -16,6 +16,7 @@ pub mod conv_few;
 pub mod conv_flat;
 pub mod conv_panels;
 pub mod conv_point;
+pub mod conv_rows;
 pub mod conv_tile;
 pub mod conv_weight;
 pub mod convolve;

@@ -122,7 +122,14 @@ pub fn apply(input: &[f32], output: &mut [f32], inner: usize, taps: &Taps) {
         output.fill(0.0);
         return;
     }
-    let (step, outer, result) = (Step::new(taps), input.len() / from, Shared::of(output));
+    let outer = input.len() / from;
+    if inner == 1
+        && let Some(columns) = taps.picks()
+    {
+        let rows: Vec<usize> = (0..outer).collect();
+        return pick_both(input, output, (&rows, columns), [outer, taps.inputs]);
+    }
+    let (step, result) = (Step::new(taps), Shared::of(output));
     if inner == 1 {
         let rows = (PARALLEL_ABOVE / 8 / (from + to)).max(1).next_multiple_of(WIDEST);
         spread_over(outer.div_ceil(rows), 1, &|index| {

@@ -16,6 +16,13 @@ pub struct Windows {
     pub regular: Option<[usize; 3]>,
 }
 
+impl Windows {
+    /// Whether each element has a window of its own.
+    pub fn is_whole(&self) -> bool {
+        self.ranges.len() == self.size && self.ranges.iter().enumerate().all(|(at, &range)| range == (at, at + 1))
+    }
+}
+
 pub trait Ordered: Copy + Send + Sync + Default + PartialOrd {
     const LOWEST: Self;
     fn is_nan(self) -> bool;
@@ -48,6 +55,11 @@ impl Ordered for i64 {
 /// For each plane `[D, H, W]` of `input`: the maxima of all windows, and their flat places in the plane where there is
 /// room for them.
 pub fn maxima<T: Ordered>(input: &[T], values: &mut [T], places: &mut [i64], windows: &[Windows; 3]) {
+    let [depth, height, width] = windows;
+    if width.size == 1 && width.is_whole() && height.size > 1 {
+        // The same elements in the same order, with a longer row.
+        return maxima(input, values, places, &[width.clone(), depth.clone(), height.clone()]);
+    }
     let from: usize = windows.iter().map(|window| window.size).product();
     let to: usize = windows.iter().map(|window| window.ranges.len()).product();
     if from == 0 || to == 0 {
@@ -246,54 +258,61 @@ fn larger_runs<T: Ordered, const N: usize>(best: &mut [T], candidates: &[T]) {
 /// As `larger`, without places.
 #[inline(always)]
 fn larger_values<T: Ordered>(best: &mut [T], candidates: &[T], stride: usize) {
-    let update = |best: &mut T, candidate: T| {
-        *best = if candidate > *best || candidate.is_nan() { candidate } else { *best };
-    };
     match stride {
-        1 => best.iter_mut().zip(candidates).for_each(|(best, &candidate)| update(best, candidate)),
-        2 => {
-            let (pairs, rest) = candidates.as_chunks::<2>();
-            let whole = pairs.len().min(best.len());
-            let (front, back) = best.split_at_mut(whole);
-            front.iter_mut().zip(pairs).for_each(|(best, &[candidate, _])| update(best, candidate));
-            back.iter_mut().zip(rest).for_each(|(best, &candidate)| update(best, candidate));
-        }
-        _ => best.iter_mut().zip(candidates.iter().step_by(stride)).for_each(|(best, &next)| update(best, next)),
+        1 => larger_of_every::<T, 1>(best, candidates),
+        2 => larger_of_every::<T, 2>(best, candidates),
+        3 => larger_of_every::<T, 3>(best, candidates),
+        4 => larger_of_every::<T, 4>(best, candidates),
+        _ => best.iter_mut().zip(candidates.iter().step_by(stride)).for_each(|(best, &next)| keep_larger(best, next)),
     }
+}
+
+#[inline(always)]
+fn keep_larger<T: Ordered>(best: &mut T, candidate: T) {
+    *best = if candidate > *best || candidate.is_nan() { candidate } else { *best };
+}
+
+#[inline(always)]
+fn larger_of_every<T: Ordered, const N: usize>(best: &mut [T], candidates: &[T]) {
+    let (runs, rest) = candidates.as_chunks::<N>();
+    let (front, back) = best.split_at_mut(runs.len().min(best.len()));
+    front.iter_mut().zip(runs).for_each(|(best, run)| keep_larger(best, run[0]));
+    back.iter_mut().zip(rest).take(1).for_each(|(best, &candidate)| keep_larger(best, candidate));
 }
 
 /// Takes over what is larger, or not a number, of every `stride`-th candidate.
 #[inline(always)]
 fn larger<T: Ordered>(best: &mut [T], best_at: &mut [i32], candidates: &[T], start: i32, stride: usize) {
-    let update = |index: usize, best: &mut T, at: &mut i32, candidate: T| {
-        let take = candidate > *best || candidate.is_nan();
-        *best = if take { candidate } else { *best };
-        *at = if take { start + (index * stride) as i32 } else { *at };
-    };
-    let slots = best.iter_mut().zip(best_at.iter_mut()).enumerate();
     match stride {
-        1 => {
-            for ((index, (best, at)), &candidate) in slots.zip(candidates) {
-                update(index, best, at, candidate);
-            }
-        }
-        2 => {
-            let count = slots.len();
-            let (pairs, _) = candidates.as_chunks::<2>();
-            for ((index, (best, at)), &[candidate, _]) in slots.zip(pairs) {
-                update(index, best, at, candidate);
-            }
-            if pairs.len() < count
-                && let (Some(best), Some(at), Some(&last)) = (best.last_mut(), best_at.last_mut(), candidates.last())
-            {
-                update(count - 1, best, at, last);
-            }
-        }
+        1 => larger_of_every_at::<T, 1>(best, best_at, candidates, start),
+        2 => larger_of_every_at::<T, 2>(best, best_at, candidates, start),
+        3 => larger_of_every_at::<T, 3>(best, best_at, candidates, start),
+        4 => larger_of_every_at::<T, 4>(best, best_at, candidates, start),
         _ => {
-            for ((index, (best, at)), &candidate) in slots.zip(candidates.iter().step_by(stride)) {
-                update(index, best, at, candidate);
+            let slots = best.iter_mut().zip(best_at).enumerate();
+            for ((index, slot), &candidate) in slots.zip(candidates.iter().step_by(stride)) {
+                keep_larger_at(slot, candidate, start + (index * stride) as i32);
             }
         }
+    }
+}
+
+#[inline(always)]
+fn keep_larger_at<T: Ordered>((best, best_at): (&mut T, &mut i32), candidate: T, at: i32) {
+    let take = candidate > *best || candidate.is_nan();
+    *best = if take { candidate } else { *best };
+    *best_at = if take { at } else { *best_at };
+}
+
+#[inline(always)]
+fn larger_of_every_at<T: Ordered, const N: usize>(best: &mut [T], best_at: &mut [i32], candidates: &[T], start: i32) {
+    let (runs, rest) = candidates.as_chunks::<N>();
+    let whole = runs.len().min(best.len());
+    for (index, (slot, run)) in best.iter_mut().zip(&mut *best_at).zip(runs).enumerate() {
+        keep_larger_at(slot, run[0], start + (index * N) as i32);
+    }
+    if let (Some(best), Some(at), Some(&last)) = (best.get_mut(whole), best_at.get_mut(whole), rest.first()) {
+        keep_larger_at((best, at), last, start + (whole * N) as i32);
     }
 }
 

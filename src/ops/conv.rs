@@ -14,7 +14,7 @@ use crate::error::{self, Result};
 use crate::guard;
 use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
-use crate::kernels::{conv_point, conv_weight, convolve, depthwise, depthwise_large, winograd};
+use crate::kernels::{conv_point, conv_rows, conv_weight, convolve, depthwise, depthwise_large, winograd};
 use crate::tensor::geometry::{Dims, Geometry};
 use crate::tensor::kept::Keeper;
 use crate::tensor::{Tensor, prim};
@@ -165,7 +165,7 @@ fn in_tiles(
     keeper: Option<&Keeper>,
     out: &mut [f32],
 ) -> bool {
-    let problem = &if problem.channels > 1 { problem.folded() } else { problem.clone() };
+    let problem = &problem.folded();
     match kernel {
         Kernel::Forward => {
             depthwise::forward(problem, a, b, bias, out)
@@ -178,6 +178,7 @@ fn in_tiles(
             depthwise::input_gradient(problem, a, b, out)
                 || depthwise_large::input_gradient(problem, a, b, out)
                 || conv_point::input_gradient(problem, a, b, out)
+                || conv_rows::input_gradient(problem, a, b, out)
                 || winograd::input_gradient(problem, a, b, out)
                 || convolve::input_gradient(problem, a, b, out)
         }

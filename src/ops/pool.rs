@@ -9,7 +9,7 @@ use burn_std::{BoolStore, IndexingUpdateOp, Scalar, Shape};
 use pyo3::prelude::*;
 
 use super::convert::laid_out;
-use super::{creation, elementwise, movement, resize};
+use super::{creation, elementwise, movement, reduce, resize};
 use crate::autograd::{Record, grad_enabled, grads};
 use crate::check;
 use crate::device::Device;
@@ -411,20 +411,34 @@ fn averages(x: &Tensor, windows: &[Windows], counts: &[Vec<usize>], divisor: Opt
     let wide = if matches!(dtype, DType::F16 | DType::BF16) && x.device().is_cpu() { DType::F32 } else { dtype };
     let first = x.rank() - windows.len();
     check_result(&x.shape()[..first], windows, dtype)?;
+    let whole = windows.iter().map(|window| window.size).product::<usize>();
+    let alone = windows.iter().all(|window| window.ranges == [(0, window.size)]);
+    let counted = divisor.map_or_else(
+        || counts.iter().flatten().product::<usize>() == whole,
+        |divisor| usize::try_from(divisor) == Ok(whole),
+    );
+    if alone && counted && x.numel() > 0 && x.device().is_cpu() && x.is_contiguous() {
+        return reduce::mean(x, &(first..x.rank()).collect::<Vec<_>>(), true);
+    }
     // Divided by a power of two each summand gives the same; a window of padding alone has a sum of zero, whatever it is
     // divided by.
     let same = |list: &Vec<usize>| list.iter().all(|count| Some(count) == list.first());
     let all = counts.iter().map(|list| list.first().map_or(1.0, |&count| count.max(1) as f64)).product::<f64>();
     let all = divisor.map(|divisor| divisor as f64).or_else(|| counts.iter().all(same).then_some(all));
     let factor = all.map(f64::recip).filter(|&factor| factor > 0.0 && factor.log2().fract() == 0.0 && factor > 1e-9);
+    // Windows of one element each change nothing.
+    let last = (0..windows.len()).rfind(|&dim| !windows[dim].is_whole()).unwrap_or(windows.len() - 1);
     let mut steps = Vec::with_capacity(windows.len());
     for (dim, window) in windows.iter().enumerate() {
+        if dim != last && window.is_whole() {
+            continue;
+        }
         let rows: Vec<Vec<(usize, f64)>> =
             window.ranges.iter().map(|&(start, end)| (start..end).map(|at| (at, 1.0)).collect()).collect();
         let Some(taps) = Taps::new(window.size, &rows) else {
             return error::shape("avg_pool: a window reaches outside the input");
         };
-        let taps = if dim + 1 == windows.len() { taps.scaled(factor.unwrap_or(1.0)) } else { taps };
+        let taps = if dim == last { taps.scaled(factor.unwrap_or(1.0)) } else { taps };
         steps.push((first + dim, Arc::new(taps)));
     }
     let out = resize::resample_all(&creation::to_dtype(x, wide)?, &steps)?;

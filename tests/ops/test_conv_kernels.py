@@ -58,6 +58,16 @@ SIZES = [
     ((2, 9, 1), 2, (5, 21), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((3, 5, 1), 1, (4, 27), (3, 3), (1, 1), (1, 1), (1, 1)),
     ((1, 6, 1), 2, (3, 16), (1, 3), (1, 1), (0, 1), (1, 1)),
+    # Windows that cover whole rows, and large strides along one dimension.
+    ((9, 12, 1), 2, (31, 22), (1, 22), (1, 1), (0, 0), (1, 1)),
+    ((1, 17, 1), 3, (20, 26), (3, 26), (1, 1), (2, 0), (1, 1)),
+    ((4, 20, 2), 2, (33, 16), (4, 16), (2, 1), (2, 0), (1, 1)),
+    ((2, 10, 1), 2, (30, 13), (3, 13), (1, 1), (0, 0), (2, 1)),
+    ((3, 8, 1), 2, (4, 9, 14), (2, 3, 14), (1, 2, 1), (1, 0, 0), (1, 1, 1)),
+    ((2, 10, 1), 2, (700,), (30,), (14,), (0,), (1,)),
+    ((2, 10, 1), 2, (196,), (30,), (14,), (14,), (1,)),
+    ((3, 9, 1), 2, (201,), (9,), (16,), (0,), (1,)),
+    ((3, 9, 1), 2, (201,), (24,), (16,), (5,), (1,)),
     # Depthwise windows of 5x5 and 7x7: narrow and wide planes, odd paddings, planes that are cut into bands of rows.
     ((3, 3, 3), 2, (14, 14), (7, 7), (1, 1), (3, 3), (1, 1)),
     ((2, 2, 2), 1, (29, 33), (5, 5), (1, 1), (2, 2), (1, 1)),
@@ -102,7 +112,8 @@ def operands(sizes, transposed=False):
     w = rng.standard_normal(
         (channels, filters // groups, *kernel) if transposed else (filters, channels // groups, *kernel)
     )
-    g = rng.standard_normal((batch, filters, *(4 * size + 16 for size in spatial)))
+    most = [4 * size + 16 if step <= 4 else step * size + 32 for size, step in zip(spatial, stride, strict=True)]
+    g = rng.standard_normal((batch, filters, *most))
     arrays = [array.astype(np.float32) for array in (x, w, rng.standard_normal(filters), g)]
     return arrays, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
 

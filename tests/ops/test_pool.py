@@ -123,6 +123,29 @@ def test_adaptive_maxima_and_their_places(shape: tuple[int, ...], size: int, kin
     np.testing.assert_array_equal(values.numpy().view("i4"), expected[0].numpy().view("i4"))
 
 
+@pytest.mark.parametrize("size", [(1, 40), (40, 1), (1, 1), (2, 41)])
+@pytest.mark.parametrize("kernel", [2, 3, 4, 7])
+@pytest.mark.parametrize("stride", [1, 2, 3, 4, 5])
+def test_dimensions_of_one(size: tuple[int, int], kernel: int, stride: int) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 3, *size)).astype("float32")
+    kernels, strides = tuple(min(length, kernel) for length in size), tuple(min(length, stride) for length in size)
+    check_op(lambda lib, x: of(lib).avg_pool2d(x, kernels, strides), x)
+    check_op(lambda lib, x: of(lib).max_pool2d(x, kernels, strides), x)
+    check_op(lambda lib, x: of(lib).max_pool2d(x, kernels, strides, return_indices=True), x)
+
+
+@pytest.mark.parametrize("divisor", [None, 6, 5])
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("counted", [True, False])
+def test_windows_of_whole_images(divisor: int | None, padding: int, counted: bool) -> None:
+    kernel = (2 + 2 * padding, 3 + 2 * padding)
+
+    def pooled(lib: Any, x: Any) -> Any:
+        return of(lib).avg_pool2d(x, kernel, None, padding, False, counted, divisor)
+
+    check_op(pooled, np.random.default_rng(0).standard_normal((2, 3, 2, 3)).astype("float32"), gradgrad=True)
+
+
 def test_adaptive_maxima_of_volumes() -> None:
     x = np.round(np.random.default_rng(2).standard_normal((2, 3, 9, 10, 11)).astype("float32"))
     expected = torch.nn.functional.adaptive_max_pool3d(torch.from_numpy(x), (2, 3, 4), return_indices=True)
