@@ -84,9 +84,14 @@ impl Problem {
     }
 
     /// The same convolution with those of the first dimensions as channels that one window covers from end to end: all
-    /// three operands lie in memory as before. Otherwise the gradient of the input reads mostly zeros.
+    /// three operands lie in memory as before. Otherwise the gradient of the input reads mostly zeros. What has but one element
+    /// along the last dimension goes along the one before it.
     pub fn folded(&self) -> Self {
         let mut p = self.clone();
+        while p.is_alone(2) && !(p.is_alone(0) && p.is_alone(1)) {
+            let lists = [&mut p.input, &mut p.kernel, &mut p.output, &mut p.stride, &mut p.padding, &mut p.dilation];
+            lists.into_iter().for_each(|sizes| sizes.rotate_right(1));
+        }
         for dim in 0..3 {
             let alone = p.input[dim] == p.kernel[dim] && p.output[dim] == 1 && p.padding[dim] == 0;
             if !alone || (p.dilation[dim] != 1 && p.kernel[dim] != 1) {
@@ -96,6 +101,10 @@ impl Problem {
             (p.input[dim], p.kernel[dim], p.stride[dim], p.dilation[dim]) = (1, 1, 1, 1);
         }
         p.flattened()
+    }
+
+    fn is_alone(&self, dim: usize) -> bool {
+        self.input[dim] == 1 && self.kernel[dim] == 1 && self.output[dim] == 1 && self.padding[dim] == 0
     }
 
     /// The same convolution with rows one after the other, where a window covers a row from end to end.

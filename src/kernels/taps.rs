@@ -32,6 +32,24 @@ impl Taps {
         Some(taps)
     }
 
+    /// From float64 numbers: for each output how many inputs it has, then each input and its weight.
+    pub fn read(inputs: usize, bytes: &[u8]) -> Option<Self> {
+        let mut numbers = bytes.as_chunks::<8>().0.iter().map(|&bytes| f64::from_ne_bytes(bytes));
+        let mut taps = Self { inputs, starts: vec![0], index: Vec::new(), weight: Vec::new() };
+        while let Some(count) = numbers.next() {
+            for _ in 0..count as usize {
+                let index = numbers.next()? as usize;
+                if index >= inputs {
+                    return None;
+                }
+                taps.index.push(index);
+                taps.weight.push(numbers.next()?);
+            }
+            taps.starts.push(taps.index.len());
+        }
+        Some(taps)
+    }
+
     pub fn outputs(&self) -> usize {
         self.starts.len() - 1
     }
@@ -67,13 +85,20 @@ impl Taps {
 
     /// The matrix with rows and columns exchanged: how gradients go back.
     pub fn transposed(&self) -> Self {
-        let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.inputs];
+        let mut starts = vec![0; self.inputs + 1];
+        self.index.iter().for_each(|&index| starts[index + 1] += 1);
+        for input in 0..self.inputs {
+            starts[input + 1] += starts[input];
+        }
+        let (mut next, entries) = (starts.clone(), self.index.len());
+        let (mut index, mut weight) = (vec![0; entries], vec![0.0; entries]);
         for output in 0..self.outputs() {
-            for (index, weight) in self.row(output) {
-                rows[index].push((output, weight));
+            for (input, value) in self.row(output) {
+                (index[next[input]], weight[next[input]]) = (output, value);
+                next[input] += 1;
             }
         }
-        Self::new(self.outputs(), &rows).unwrap_or_else(|| self.clone())
+        Self { inputs: self.outputs(), starts, index, weight }
     }
 
     /// All entries, row by row.

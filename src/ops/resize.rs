@@ -125,27 +125,13 @@ fn _resample(input: Tensor, steps: Vec<(usize, PyBackedBytes)>) -> Result<Tensor
     let shape = input.shape();
     let mut ready = Vec::with_capacity(steps.len());
     for (dim, rows) in &steps {
-        let taps = shape.get(*dim).and_then(|&size| Taps::new(size, &read_rows(rows)?));
+        let taps = shape.get(*dim).and_then(|&size| Taps::read(size, rows));
         let Some(taps) = taps else {
             return error::runtime(format!("resample: an index is out of range for dimension {dim}"));
         };
         ready.push((*dim, Arc::new(taps)));
     }
     resample_all(&input, &ready)
-}
-
-/// The (input, weight) pairs of each output.
-fn read_rows(bytes: &[u8]) -> Option<Vec<Vec<(usize, f64)>>> {
-    let mut numbers = bytes.as_chunks::<8>().0.iter().map(|&bytes| f64::from_ne_bytes(bytes));
-    let mut rows = Vec::new();
-    while let Some(count) = numbers.next() {
-        let mut row = Vec::new();
-        for _ in 0..count as usize {
-            row.push((numbers.next()? as usize, numbers.next()?));
-        }
-        rows.push(row);
-    }
-    Some(rows)
 }
 
 /// The last two dimensions of bytes on the CPU, first along rows, then down columns; each result is rounded. The numbers

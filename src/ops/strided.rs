@@ -86,15 +86,34 @@ pub fn accumulate(grad: &Tensor, base: &Geometry, view: &Geometry) -> Result<Ten
     if !distinct.overlaps_itself() {
         return scatter(&zeros(base)?, &value, base, &distinct);
     }
-    // Overlapping windows: one scatter per position along an overlapping dimension, summed.
+    // Overlapping windows: those among which none overlaps at a time.
+    let (dim, turns) = turns(&distinct);
+    if base.is_contiguous() && inside && value.device().is_cpu() && !turn(&distinct, dim, 0, turns).overlaps_itself() {
+        return add_up(&value, base, &distinct, (dim, turns));
+    }
     let mut total = zeros(base)?;
-    let dim = widest_overlap(&distinct);
-    for index in 0..distinct.shape[dim] {
-        let part = super::movement::select(&value, dim, index)?;
-        let window = distinct.select(dim, index);
+    for first in 0..turns {
+        let window = turn(&distinct, dim, first, turns);
+        let part = super::movement::slice(&value, dim, first, window.shape[dim], turns)?;
         total = super::elementwise::add(&total, &accumulate(&part, base, &window)?)?;
     }
     Ok(total)
+}
+
+/// Zeros as `base`, which is contiguous, with `value` added at the places of `view` inside it, in turns along a dimension.
+fn add_up(value: &Tensor, base: &Geometry, view: &Geometry, (dim, turns): (usize, usize)) -> Result<Tensor> {
+    let out = super::creation::zeros(&base.shape, value.dtype(), value.device())?;
+    let plain = value.detached();
+    for first in 0..turns {
+        let place = out.alias(shifted(&turn(view, dim, first, turns), base.offset));
+        let part = plain.alias(turn(&plain.geometry(), dim, first, turns));
+        place.write(&super::elementwise::add(&place, &part)?)?;
+    }
+    if let Some(record) = Record::new("AsStridedScatterBackward0", &[value]) {
+        let (base, view) = (base.clone(), view.clone());
+        record.finish(&out, move |c| grads([Some(gather(&c.grad()?, &base, &view)?)]));
+    }
+    Ok(out)
 }
 
 /// As `accumulate`, where the base has `dtype` and one of base and view shows the parts of the other's elements.
@@ -131,8 +150,24 @@ pub fn cleared_as(dtype: DType, x: &Tensor, base: &Geometry, view: &Geometry) ->
     }
 }
 
-/// The dimension to split first: the one with the fewest positions among those with more than one.
-fn widest_overlap(geometry: &Geometry) -> usize {
-    let candidates: SmallVec<[usize; 6]> = (0..geometry.rank()).filter(|&dim| geometry.shape[dim] > 1).collect();
-    candidates.into_iter().min_by_key(|&dim| geometry.shape[dim]).unwrap_or(0)
+/// Every `turns`-th position along `dim` from `first` on.
+fn turn(geometry: &Geometry, dim: usize, first: usize, turns: usize) -> Geometry {
+    geometry.slice(dim, first, (geometry.shape[dim] - first).div_ceil(turns), turns)
+}
+
+/// A dimension of an overlapping view, and the fewest turns in which its positions do not overlap; where no dimension alone
+/// is the reason, the one with the fewest positions, one by one.
+fn turns(geometry: &Geometry) -> (usize, usize) {
+    let mut best = None;
+    for dim in (0..geometry.rank()).filter(|&dim| geometry.shape[dim] > 1) {
+        let most = best.map_or(geometry.shape[dim], |(_, turns)| geometry.shape[dim].min(turns - 1));
+        let found = (2..=most).find(|&turns| !turn(geometry, dim, 0, turns).overlaps_itself());
+        best = found.map(|turns| (dim, turns)).or(best);
+    }
+    let shortest = || {
+        let dims: SmallVec<[usize; 6]> = (0..geometry.rank()).filter(|&dim| geometry.shape[dim] > 1).collect();
+        let dim = dims.into_iter().min_by_key(|&dim| geometry.shape[dim]).unwrap_or(0);
+        (dim, geometry.shape[dim])
+    };
+    best.unwrap_or_else(shortest)
 }
