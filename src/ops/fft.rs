@@ -67,15 +67,13 @@ pub fn r2c(x: &Tensor, dim: usize, forward: bool, onesided: bool, scale: f64) ->
     let out = raw(x, what, size)?;
     if let Some(record) = Record::new("FftR2CBackward0", &[x]) {
         record.finish(&out, move |c| {
-            let mut grad = c.grad()?;
-            if size < length {
-                let mut pads = vec![(0, 0); grad.rank()];
-                if let Some(pad) = pads.get_mut(dim) {
-                    pad.1 = (length - size) as isize;
-                }
-                grad = joining::pad_constant(&grad, &pads, Scalar::Int(0))?;
-            }
-            grads([Some(complex::real(&c2c(&grad, dim, !forward, scale)?)?)])
+            let grad = c.grad()?;
+            let back = if onesided {
+                c2r(&mirrored(&grad, dim, length, 0.5)?, dim, length, !forward, scale)?
+            } else {
+                complex::real(&c2c(&grad, dim, !forward, scale)?)?
+            };
+            grads([Some(back)])
         });
     }
     Ok(out)
@@ -89,33 +87,37 @@ pub fn c2r(x: &Tensor, dim: usize, length: usize, forward: bool, scale: f64) -> 
         let given = x.size(dim);
         record.finish(&out, move |c| {
             let half = r2c(&c.grad()?, dim, !forward, true, scale)?;
-            let doubled = doubles(&half, dim, length, given)?;
-            grads([Some(doubled)])
+            grads([Some(cut(&mirrored(&half, dim, length, 2.0)?, dim, given)?)])
         });
     }
     Ok(out)
 }
 
-/// Each element that also stands for its mirror image counts twice; elements that were not read get zero.
-fn doubles(half: &Tensor, dim: usize, length: usize, given: usize) -> Result<Tensor> {
+/// The first half of a line of `length`, where each element that also stands for its mirror image is multiplied.
+fn mirrored(half: &Tensor, dim: usize, length: usize, factor: f64) -> Result<Tensor> {
     let size = length / 2 + 1;
+    let alone = |index: usize| index == 0 || 2 * index == length;
     let weights: Vec<u8> =
-        (0..size).flat_map(|index| if index == 0 || 2 * index == length { 1f64 } else { 2f64 }.to_ne_bytes()).collect();
+        (0..size).flat_map(|index| if alone(index) { 1.0 } else { factor }.to_ne_bytes()).collect();
     let weights = Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(weights), &[size], DType::F64)?;
     let mut shape = vec![1; half.rank()];
     if let Some(slot) = shape.get_mut(dim) {
         *slot = size;
     }
-    let weights = creation::to_dtype(&weights.reshaped(&shape)?, half.dtype().real())?;
-    let out = arithmetic::mul(half, &weights)?;
-    if given <= size {
-        return movement::slice(&out, dim, 0, given, 1);
+    arithmetic::mul(half, &creation::to_dtype(&weights.reshaped(&shape)?, half.dtype().real())?)
+}
+
+/// The first `size` elements along `dim`, zeros where there are fewer.
+fn cut(x: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
+    let there = x.size(dim);
+    if size <= there {
+        return movement::slice(x, dim, 0, size, 1);
     }
-    let mut pads = vec![(0, 0); half.rank()];
+    let mut pads = vec![(0, 0); x.rank()];
     if let Some(pad) = pads.get_mut(dim) {
-        pad.1 = (given - size) as isize;
+        pad.1 = (size - there) as isize;
     }
-    joining::pad_constant(&out, &pads, Scalar::Int(0))
+    joining::pad_constant(x, &pads, Scalar::Int(0))
 }
 
 fn need(op: &str, x: &Tensor, complex: bool, dim: isize) -> Result<usize> {

@@ -34,7 +34,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         tensor([0.7071])
     """
     need_real("cosine_similarity", x1, x2)
-    x1, x2 = broadcast_tensors(x1, x2)
+    long1, long2 = broadcast_tensors(x1, x2)
+    if x1.dim() != x2.dim() or x1.dim() == 0 or x1.size(dim) != x2.size(dim):
+        x1, x2 = long1, long2
     if not x1.is_floating_point() and not x2.is_floating_point():
         need_float("cosine_similarity", x1, x2)
     unit1 = x1 / vector_norm(x1, 2, dim, keepdim=True).clamp_min(eps)
