@@ -307,6 +307,15 @@ pub fn direction(z: Complex64) -> Complex64 {
     if size == 0.0 { Complex::new(0.0, 0.0) } else { z / size }
 }
 
+/// The same of float32, whose squares are finite in float64.
+#[inline(always)]
+pub fn near_direction(z: Complex64) -> Complex64 {
+    let size = (z.re * z.re + z.im * z.im).sqrt();
+    // Zero over one is the zero it was.
+    let size = if size == 0.0 { 1.0 } else { size };
+    Complex::new(z.re / size, z.im / size)
+}
+
 /// Sums and products in complex128.
 struct Totals<T, const ADD: bool> {
     mean: bool,

@@ -15,6 +15,7 @@ use crate::autograd::view::{Origin, mark};
 use crate::autograd::{Context, Grads, Record, grads};
 use crate::dtype::DType;
 use crate::error::{self, Result};
+use crate::kernels::binary::Binary;
 use crate::kernels::complex as kernel;
 use crate::kernels::pointwise::map2;
 use crate::tensor::Tensor;
@@ -180,7 +181,13 @@ pub fn abs(x: &Tensor) -> Result<Tensor> {
 
 /// The angles of complex numbers.
 pub fn angle(x: &Tensor) -> Result<Tensor> {
-    let out = measured("angle", x, |z| z.im.atan2(z.re))?;
+    let out = if x.dtype() == DType::C64 && x.device().is_cpu() {
+        let plain = x.detached();
+        let (up, along) = (imag(&plain)?, real(&plain)?);
+        super::arithmetic::raw(Binary::Atan2, "angle", Arg::Tensor(&up), Arg::Tensor(&along), DType::F32, None)?
+    } else {
+        measured("angle", x, |z| z.im.atan2(z.re))?
+    };
     if let Some(record) = Record::new("AngleBackward0", &[x]) {
         record.save(x).finish(&out, |c| {
             let x = c.saved(0)?;
@@ -195,7 +202,11 @@ pub fn angle(x: &Tensor) -> Result<Tensor> {
 
 /// Complex numbers brought to size one; zero stays.
 pub fn sgn(x: &Tensor) -> Result<Tensor> {
-    let out = mapped("sgn", x, kernel::direction)?;
+    let out = if x.dtype() == DType::C64 {
+        mapped("sgn", x, kernel::near_direction)?
+    } else {
+        mapped("sgn", x, kernel::direction)?
+    };
     if let Some(record) = Record::new("SgnBackward0", &[x]) {
         record.save(x).save_outputs().finish(&out, |c| {
             let (x, out, grad) = (c.saved(0)?, c.saved(1)?, c.grad()?);
