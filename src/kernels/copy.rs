@@ -7,6 +7,7 @@ use super::cast::{self, truncate, truncate_short};
 use super::complex;
 use super::iterate::{PARALLEL_ABOVE, rows, spread_over};
 use super::memory::Memory;
+#[cfg(target_arch = "x86_64")]
 use super::processor::streamed_above;
 use super::turned::Matrices;
 #[cfg(target_arch = "x86_64")]
@@ -38,6 +39,7 @@ pub struct View<'a> {
 }
 
 /// Bytes below which a call of memcpy costs least.
+#[cfg(target_arch = "x86_64")]
 const SHORT: usize = 128;
 
 /// Copies bytes: by vectors where the target begins a few bytes behind the source in its page, since the instruction that
@@ -201,7 +203,9 @@ fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
     if zipped::<T>(target, source) {
         return;
     }
+    #[cfg(target_arch = "x86_64")]
     let bytes = target.geometry.numel() * size_of::<T>();
+    #[cfg(target_arch = "x86_64")]
     let (far, farther) = (bytes >= streamed_above(), bytes >= 2 * streamed_above());
     walk(target, source, |[t, s], length, [dt, ds]| {
         // SAFETY: indices come from the two geometries; alignment was checked when the storage was made.

@@ -4,6 +4,14 @@ use super::real::Real;
 use super::softmax::{At, Lines, column_sums, line_sum};
 use super::vector::{Task, dispatch};
 
+/// How much a line counts that is ignored, which is not the same as a weight of zero: infinite losses times that are NaN.
+pub const IGNORED: f64 = -0.0;
+
+#[inline(always)]
+fn is_ignored<T: Real>(factor: T) -> bool {
+    factor == T::of(0.0) && T::of(1.0) / factor < T::of(0.0)
+}
+
 /// The scores, and for each line its class (within the size) and how much it counts.
 #[derive(Clone, Copy)]
 pub struct Scores<T> {
@@ -43,12 +51,14 @@ impl<T: Real> Task for Loss<T> {
                 column_sums::<T, FMA>(from, size, inner, self.columns)
             };
             let first = self.at.line(self.start);
+            let mut shifts = total;
+            shifts[..self.columns].iter_mut().for_each(|total| *total = total.logarithm::<FMA>());
             for k in 0..self.columns {
                 let line = first + k;
                 let class = *self.at.classes.0.add(line) as usize;
-                let (shift, factor) = (total[k].logarithm(), *self.at.factors.0.add(line));
+                let (shift, factor) = (shifts[k], *self.at.factors.0.add(line));
                 let loss = (shift - (*from.add(class * inner + k) - top[k])) * factor;
-                *self.losses.add(line) = if factor == T::of(0.0) { T::of(0.0) } else { loss };
+                *self.losses.add(line) = if is_ignored(factor) { T::of(0.0) } else { loss };
                 *self.norms.add(2 * line) = top[k];
                 *self.norms.add(2 * line + 1) = shift;
             }
@@ -139,7 +149,7 @@ impl<T: Real> Task for Slope<T> {
 }
 
 impl<T: Real> Slope<T> {
-    /// What counts for nothing has no gradient, whatever its scores are.
+    /// What is ignored has no gradient, whatever its scores are.
     ///
     /// # Safety
     /// As `slopes`.
@@ -148,7 +158,7 @@ impl<T: Real> Slope<T> {
         for k in 0..self.columns {
             // SAFETY: the caller's.
             unsafe {
-                if *self.at.factors.0.add(first + k) == T::of(0.0) {
+                if is_ignored(*self.at.factors.0.add(first + k)) {
                     (0..size).for_each(|row| *to.add(row * inner + k) = T::of(0.0));
                 }
             }

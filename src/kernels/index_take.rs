@@ -4,7 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::copy::copy_bytes;
-use super::index::{Along, CHECKED, Outside, Slabs, ask_for, in_parts, start};
+#[cfg(target_arch = "x86_64")]
+use super::index::ask_for;
+use super::index::{Along, CHECKED, Outside, Slabs, in_parts, start};
 use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
 use super::processor::{gathered_above, gathers, near};

@@ -45,6 +45,7 @@ pub fn passed_above() -> usize {
 }
 
 /// As `streamed_above`, of elements that are gathered.
+#[cfg(target_arch = "x86_64")]
 pub fn gathered_above() -> usize {
     (near() / 4).max(6 << 20).max(held())
 }
@@ -71,6 +72,7 @@ pub fn ask<T>(at: *const T) {
 
 /// Whether instructions that gather are faster than single loads, which on AMD they are not (Zen 4: 534 us a million with
 /// them, 400 without).
+#[cfg(target_arch = "x86_64")]
 pub fn gathers() -> bool {
     !is_amd()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::math;
+use super::{double, math};
 
 pub trait Real:
     Copy
@@ -21,11 +21,11 @@ pub trait Real:
     fn single(self) -> f32;
     fn root(self) -> Self;
     fn power<const FMA: bool>(self) -> Self;
-    fn logarithm(self) -> Self;
+    fn logarithm<const FMA: bool>(self) -> Self;
 }
 
 macro_rules! real {
-    ($($type:ty: $power:expr),+) => { $(
+    ($($type:ty: $power:expr, $logarithm:expr;)+) => { $(
         impl Real for $type {
             const LOWEST: Self = Self::NEG_INFINITY;
             #[inline(always)]
@@ -45,11 +45,14 @@ macro_rules! real {
                 $power(self)
             }
             #[inline(always)]
-            fn logarithm(self) -> Self {
-                self.ln()
+            fn logarithm<const FMA: bool>(self) -> Self {
+                $logarithm(self)
             }
         }
     )+ };
 }
 
-real!(f32: math::exp::<FMA>, f64: f64::exp);
+real! {
+    f32: math::exp::<FMA>, math::log::<FMA>;
+    f64: double::exp::<FMA>, double::log::<FMA>;
+}

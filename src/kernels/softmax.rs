@@ -128,7 +128,7 @@ impl<T: Real> Task for Line<'_, T> {
     fn run<const FMA: bool>(self) {
         if self.log {
             let (top, total) = line_sum::<T, FMA>(self.from);
-            let shift = total.logarithm();
+            let shift = total.logarithm::<FMA>();
             for (to, &x) in self.to.iter_mut().zip(self.from) {
                 *to = x - top - shift;
             }
@@ -192,7 +192,7 @@ impl<T: Real> Task for Columns<T> {
             let (top, total) = column_sums::<T, FMA>(from, size, step, columns);
             let mut shift = total;
             if log {
-                shift.iter_mut().for_each(|total| *total = total.logarithm());
+                shift.iter_mut().for_each(|total| *total = total.logarithm::<FMA>());
             }
             for k in 0..size {
                 let row = std::slice::from_raw_parts(from.add(k * step), columns);

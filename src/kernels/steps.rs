@@ -24,6 +24,7 @@ pub struct Places<T, const K: usize> {
 const BLOCK: usize = 64;
 
 /// Elements by which memory is asked for ahead.
+#[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 1024;
 
 /// Asks for the block that lies `AHEAD` of `from`; where nothing lies there, nothing happens.

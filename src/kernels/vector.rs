@@ -504,7 +504,7 @@ pub(super) unsafe fn row<const N: usize, L: Lanes<N>>(
     (to, step): (*mut f32, usize),
     from: [(*const f32, usize); N],
     length: usize,
-    large: bool,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))] large: bool,
 ) {
     let apart = |from: *const f32| to.wrapping_add(length).cast_const() <= from || from.wrapping_add(length) <= to;
     // Vectors that are read whole before they are written may take the place of what they are computed from.
@@ -561,6 +561,7 @@ pub(super) unsafe fn row<const N: usize, L: Lanes<N>>(
 
 /// Elements of a row from which on the ends, which are written in part, do not matter (relu of an expanded row of 1000: 92 us
 /// past the caches, 80 through them).
+#[cfg(target_arch = "x86_64")]
 const LONG: usize = 2048;
 
 fn is_large(numel: usize) -> bool {

@@ -97,8 +97,7 @@ pub fn c2r(x: &Tensor, dim: usize, length: usize, forward: bool, scale: f64) -> 
 fn mirrored(half: &Tensor, dim: usize, length: usize, factor: f64) -> Result<Tensor> {
     let size = length / 2 + 1;
     let alone = |index: usize| index == 0 || 2 * index == length;
-    let weights: Vec<u8> =
-        (0..size).flat_map(|index| if alone(index) { 1.0 } else { factor }.to_ne_bytes()).collect();
+    let weights: Vec<u8> = (0..size).flat_map(|index| if alone(index) { 1.0 } else { factor }.to_ne_bytes()).collect();
     let weights = Tensor::from_bytes(burn_std::Bytes::from_bytes_vec(weights), &[size], DType::F64)?;
     let mut shape = vec![1; half.rank()];
     if let Some(slot) = shape.get_mut(dim) {

@@ -29,7 +29,7 @@ fn counted(
     let target = Elements::contiguous(target)?;
     let shape = target.geometry.shape.clone();
     let (classes, classes_at) = Tensor::uninit_with_pointer(&shape, DType::I64)?;
-    let mut factors = vec![0.0; target.geometry.numel()];
+    let mut factors = vec![entropy::IGNORED; target.geometry.numel()];
     let weights: Option<Vec<f64>> = weight.map(values).transpose()?;
     // SAFETY: the targets are contiguous int64.
     for (line, &class) in unsafe { target.slice::<i64>() }.iter().enumerate() {

@@ -9,6 +9,11 @@ from oracle import Case, check_error, check_op
 RNG = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True)
+def same_numbers_in_any_order():
+    RNG.bit_generator.state = np.random.default_rng(0).bit_generator.state
+
+
 def normal(*shape):
     return RNG.standard_normal(shape) * 2 + 1
 
@@ -106,6 +111,18 @@ def test_cross_entropy(shape, reduction):
     check_op(run, *arguments, gradgrad=True, rtol=1e-6, atol=1e-6)
     weight = Case(weight, "float32", requires_grad=False)
     check_op(run, Case(normal(*shape), "float32"), target, weight, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize(("score", "ignored"), [(0.5, -100), (0.5, 2), (np.inf, -100)])
+def test_classes_without_weight_are_not_ignored(reduction, score, ignored):
+    x = np.array([[0.1, 0.2, score], [0.3, 0.1, 0.2]])
+    weight, target = Case(np.array([1.0, 1.0, 0.0]), requires_grad=False), np.array([2, 2])
+
+    def run(lib, x, weight, target):
+        return lib.nn.functional.cross_entropy(x, target, weight, None, ignored, reduction=reduction)
+
+    check_op(run, x, weight, target)
 
 
 def test_cross_entropy_of_special_values():
