@@ -172,6 +172,10 @@ impl Rows {
     }
 
     #[inline(always)]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(clippy::pointers_in_nomem_asm_block, reason = "the addresses are hidden, and nothing is read at them")
+    )]
     fn step<const LIE: u8>(&mut self, by: usize) {
         if LIE >= lie::PACKED {
             self.0[0] = self.0[0].wrapping_add(by);
