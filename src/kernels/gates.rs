@@ -77,7 +77,7 @@ gates! {
         let tanh = tanh_softplus::<F>(x);
         tanh + x * sigmoid::<F>(x) * (1.0 - tanh * tanh)
     };
-    LogSigmoid {}, F, |x| -softplus::<F>(-x);
+    LogSigmoid {}, F, |x| 0.0 - softplus::<F>(-x);
     LogSigmoidSlope {}, F, |x| sigmoid::<F>(-x);
     Elu { below, scale, input_scale }, F, |x| {
         let curve = below * expm1::<F>(x * input_scale);

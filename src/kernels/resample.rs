@@ -118,7 +118,7 @@ impl Work for AcrossRows<'_> {
 /// `input` is `[outer, taps.inputs, inner]` and `output`, which is written whole, `[outer, taps.outputs(), inner]`.
 pub fn apply(input: &[f32], output: &mut [f32], inner: usize, taps: &Taps) {
     let (from, to) = (taps.inputs * inner, taps.outputs() * inner);
-    if from == 0 || to == 0 {
+    if input.is_empty() || to == 0 {
         output.fill(0.0);
         return;
     }

@@ -152,3 +152,8 @@ def test_adaptive_maxima_of_volumes() -> None:
     values, places = pool.adaptive_max_pool3d(pyburn.from_numpy(x), (2, 3, 4), return_indices=True)
     assert places.tolist() == expected[1].tolist()
     assert values.tolist() == expected[0].tolist()
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "area"])
+def test_resizing_no_lines(mode: str) -> None:
+    check_op(lambda lib, x: lib.nn.functional.interpolate(x, size=6, mode=mode), np.zeros((0, 2, 3), "float32"))
