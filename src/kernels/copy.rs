@@ -404,6 +404,26 @@ fn convert(target: &View<'_>, source: &View<'_>) {
             // SAFETY: a row of `length` elements lies at both places, as in `copy_same`.
             return unsafe { direct(from, to, length) };
         }
+        if let Some(direct) = direct {
+            let (mut near, mut result) = ([0u64; CHUNK], [0u64; CHUNK]);
+            for done in (0..length).step_by(CHUNK) {
+                let part = CHUNK.min(length - done);
+                // SAFETY: as in `copy_same`; both buffers have room for a chunk of elements of eight bytes at most.
+                unsafe {
+                    gather(
+                        from_dtype.size(),
+                        (from, s + done * ds),
+                        ds,
+                        (Shared(near.as_mut_ptr().cast()), 0),
+                        1,
+                        part,
+                    );
+                    direct(near.as_ptr().cast(), result.as_mut_ptr().cast(), part);
+                    gather(to_dtype.size(), (Shared(result.as_mut_ptr().cast()), 0), 1, (to, t + done * dt), dt, part);
+                }
+            }
+            return;
+        }
         let mut buffer = [Wide { int: 0, short: 0, float: 0.0 }; CHUNK];
         let mut done = 0;
         while done < length {
@@ -416,6 +436,37 @@ fn convert(target: &View<'_>, source: &View<'_>) {
             done += part;
         }
     });
+}
+
+/// Copies elements of so many bytes, at most eight, that lie so many elements apart.
+///
+/// # Safety
+/// They lie at both places.
+unsafe fn gather(
+    bytes: usize,
+    (from, start): (Shared, usize),
+    read: usize,
+    (to, place): (Shared, usize),
+    write: usize,
+    length: usize,
+) {
+    macro_rules! each {
+        ($type:ty) => {
+            Steps {
+                from: from.at::<$type>(start).cast_const(),
+                to: to.at::<$type>(place),
+                length,
+                steps: [read, write],
+            }
+            .by([read, write])
+        };
+    }
+    match bytes {
+        1 => each!(u8),
+        2 => each!(u16),
+        4 => each!(u32),
+        _ => each!(u64),
+    }
 }
 
 unsafe fn load(dtype: DType, from: Shared, start: usize, step: usize, out: &mut [Wide]) {

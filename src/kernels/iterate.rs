@@ -43,6 +43,20 @@ fn coalesce<const N: usize>(shape: &[usize], strides: [&[usize]; N]) -> SmallVec
     merged
 }
 
+/// Where the innermost rows are short and few, a longer dimension becomes the innermost one: as long as what lies between its
+/// elements stays in the cache.
+fn lengthened<const N: usize>(mut loops: SmallVec<[Loop<N>; 6]>) -> SmallVec<[Loop<N>; 6]> {
+    let [outer @ .., next, last] = loops.as_slice() else { return loops };
+    if last.size < TURNED && next.size < 2 * TURNED {
+        let long = |at: &usize| (4 * TURNED..=32 * TOGETHER).contains(&outer[*at].size);
+        if let Some(longest) = (0..outer.len()).filter(long).max_by_key(|&at| outer[at].size) {
+            let level = loops.remove(longest);
+            loops.push(level);
+        }
+    }
+    loops
+}
+
 /// Calls `row(offsets, length, strides)` so that every element is visited once; rows may run on several threads.
 pub fn rows<const N: usize>(
     shape: &[usize],
@@ -57,15 +71,23 @@ type Row<'a, const N: usize> = dyn Fn([usize; N], usize, [usize; N]) + Sync + 'a
 
 /// The walk itself, compiled once for each number of views: with every kernel inlined, the crate takes minutes.
 pub fn walk<const N: usize>(shape: &[usize], strides: [&[usize]; N], offsets: [usize; N], row: &Row<'_, N>) {
-    walk_blocks(shape, strides, offsets, &|mut at, block| {
-        for _ in 0..block.rows {
-            row(at, block.length, block.strides);
-            for view in 0..N {
-                at[view] += block.steps[view];
+    walk_blocks(shape, strides, offsets, &|at, block| {
+        block.turned_below(TURNED, at, &|mut at, block| {
+            for _ in 0..block.rows {
+                row(at, block.length, block.strides);
+                for view in 0..N {
+                    at[view] += block.steps[view];
+                }
             }
-        }
+        });
     });
 }
+
+/// Elements of a row below which a call for each row costs more than elements that lie apart.
+const TURNED: usize = 8;
+
+/// Rows that are turned together: what they read and write stays in the first cache until all columns are done.
+const TOGETHER: usize = 128;
 
 /// Rows of one length, each so many elements after the last in every view.
 #[derive(Clone, Copy)]
@@ -76,6 +98,20 @@ pub struct Block<const N: usize> {
     pub strides: [usize; N],
 }
 
+impl<const N: usize> Block<N> {
+    /// Calls with the block, or where its rows have fewer than so many elements, and are more, with its columns as rows.
+    pub fn turned_below(self, length: usize, at: [usize; N], call: &dyn Fn([usize; N], Self)) {
+        if self.length >= length || self.rows <= self.length {
+            return call(at, self);
+        }
+        for first in (0..self.rows).step_by(TOGETHER) {
+            let at = std::array::from_fn(|view| at[view] + first * self.steps[view]);
+            let (rows, length) = (self.length, TOGETHER.min(self.rows - first));
+            call(at, Self { rows, length, steps: self.strides, strides: self.steps });
+        }
+    }
+}
+
 type Blocks<'a, const N: usize> = dyn Fn([usize; N], Block<N>) + Sync + 'a;
 
 /// As `walk`, several rows at a time where one short row after the other would cost calls.
@@ -84,7 +120,7 @@ pub fn walk_blocks<const N: usize>(shape: &[usize], strides: [&[usize]; N], offs
     if numel == 0 {
         return;
     }
-    let loops = coalesce(shape, strides);
+    let loops = lengthened(coalesce(shape, strides));
     let Some((&Loop { size: length, strides }, outer)) = loops.split_last() else {
         return;
     };

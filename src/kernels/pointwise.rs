@@ -54,6 +54,17 @@ pub(super) fn each_block<const N: usize>(
     walk_blocks(shape, views.map(|view| view.strides), views.map(|view| view.offset), block);
 }
 
+/// Elements of a row below which no loop of vectors pays, and of one whose elements do not lie side by side.
+const TURNED: [usize; 2] = [8, 16];
+
+/// As `each_block`, with short rows turned.
+fn each_turned<const N: usize>(shape: &[usize], views: [Strided<'_>; N], call: &(dyn Fn([usize; N], Block<N>) + Sync)) {
+    each_block(shape, views, &|at, block| {
+        let apart = block.strides.iter().any(|&stride| stride > 1);
+        block.turned_below(TURNED[usize::from(apart)], at, &call);
+    });
+}
+
 #[inline]
 fn short_row<const N: usize>(shape: &[usize], views: [Strided<'_>; N]) -> Option<([usize; N], Block<N>)> {
     match shape {
@@ -64,6 +75,9 @@ fn short_row<const N: usize>(shape: &[usize], views: [Strided<'_>; N]) -> Option
         _ => None,
     }
 }
+
+/// How many rows there are, and from one to the next in each operand.
+type Rows<const N: usize> = (usize, [usize; N]);
 
 /// A row of elements, and from one to the next.
 #[derive(Clone, Copy)]
@@ -86,6 +100,12 @@ impl<T: Copy> Line<T> {
         unsafe { self.0.add(k * self.1).write_unaligned(value) }
     }
 
+    /// The row that is so many elements further.
+    #[inline(always)]
+    fn further(self, step: usize) -> Self {
+        Self(self.0.wrapping_add(step), self.1)
+    }
+
     /// The same with neighbours side by side, which a loop over it then knows.
     #[inline(always)]
     fn dense(self) -> Self {
@@ -98,12 +118,24 @@ struct Row1<'f, A, R, F> {
     a: Line<A>,
     length: usize,
     f: &'f F,
+    rows: Rows<2>,
 }
 
 impl<A: Copy, R: Copy, F: Fn(A) -> R + Copy> Task for Row1<'_, A, R, F> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let Self { out, a, length, f } = self;
+    fn run<const FMA: bool>(mut self) {
+        let (rows, [so, sa]) = self.rows;
+        for _ in 0..rows {
+            self.row();
+            (self.out, self.a) = (self.out.further(so), self.a.further(sa));
+        }
+    }
+}
+
+impl<A: Copy, R: Copy, F: Fn(A) -> R + Copy> Row1<'_, A, R, F> {
+    #[inline(always)]
+    fn row(&self) {
+        let Self { out, a, length, f, .. } = *self;
         // What it keeps stands in registers then; read from memory where one branch needs it, no loop would vectorise.
         let f = *f;
         // SAFETY: rows stay inside the geometries, which lie inside their storages.
@@ -124,10 +156,10 @@ impl<A: Copy, R: Copy, F: Fn(A) -> R + Copy> Task for Row1<'_, A, R, F> {
 
 /// `out = f(a)`. `out` may be `a` itself.
 pub fn map1<A: Copy, R: Copy>(shape: &[usize], out: Strided<'_>, a: Strided<'_>, f: impl Fn(A) -> R + Sync + Copy) {
-    each_row(shape, [out, a], &|[o, i], length, [so, si]| {
+    each_turned(shape, [out, a], &|[o, i], Block { rows, steps, length, strides: [so, si] }| {
         // SAFETY: as above.
         let (out, a) = unsafe { (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si)) };
-        dispatch_narrow(Row1 { out, a, length, f: &f });
+        dispatch_narrow(Row1 { out, a, length, f: &f, rows: (rows, steps) });
     });
 }
 
@@ -137,12 +169,24 @@ struct Row2<'f, A, B, R, F> {
     b: Line<B>,
     length: usize,
     f: &'f F,
+    rows: Rows<3>,
 }
 
 impl<A: Copy, B: Copy, R: Copy, F: Fn(A, B) -> R + Copy> Task for Row2<'_, A, B, R, F> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let Self { out, a, b, length, f } = self;
+    fn run<const FMA: bool>(mut self) {
+        let (rows, [so, sa, sb]) = self.rows;
+        for _ in 0..rows {
+            self.row();
+            (self.out, self.a, self.b) = (self.out.further(so), self.a.further(sa), self.b.further(sb));
+        }
+    }
+}
+
+impl<A: Copy, B: Copy, R: Copy, F: Fn(A, B) -> R + Copy> Row2<'_, A, B, R, F> {
+    #[inline(always)]
+    fn row(&self) {
+        let Self { out, a, b, length, f, .. } = *self;
         let f = *f;
         // SAFETY: as in `Row1`.
         unsafe {
@@ -183,10 +227,10 @@ pub fn map2<A: Copy, B: Copy, R: Copy>(
     b: Strided<'_>,
     f: impl Fn(A, B) -> R + Sync + Copy,
 ) {
-    each_row(shape, [out, a, b], &|[o, i, j], length, [so, si, sj]| {
+    each_turned(shape, [out, a, b], &|[o, i, j], Block { rows, steps, length, strides: [so, si, sj] }| {
         // SAFETY: as in `Row1`.
         let (out, a, b) = unsafe { (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si), Line(b.at::<B>(j), sj)) };
-        dispatch_narrow(Row2 { out, a, b, length, f: &f });
+        dispatch_narrow(Row2 { out, a, b, length, f: &f, rows: (rows, steps) });
     });
 }
 
@@ -214,12 +258,25 @@ struct Row3<'f, A, B, C, R, F> {
     c: Line<C>,
     length: usize,
     f: &'f F,
+    rows: Rows<4>,
 }
 
 impl<A: Copy, B: Copy, C: Copy, R: Copy, F: Fn(A, B, C) -> R + Copy> Task for Row3<'_, A, B, C, R, F> {
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let Self { out, a, b, c, length, f } = self;
+    fn run<const FMA: bool>(mut self) {
+        let (rows, [so, sa, sb, sc]) = self.rows;
+        for _ in 0..rows {
+            self.row();
+            (self.out, self.a) = (self.out.further(so), self.a.further(sa));
+            (self.b, self.c) = (self.b.further(sb), self.c.further(sc));
+        }
+    }
+}
+
+impl<A: Copy, B: Copy, C: Copy, R: Copy, F: Fn(A, B, C) -> R + Copy> Row3<'_, A, B, C, R, F> {
+    #[inline(always)]
+    fn row(&self) {
+        let Self { out, a, b, c, length, f, .. } = *self;
         let f = *f;
         // SAFETY: as in `Row1`.
         unsafe {
@@ -265,12 +322,12 @@ pub fn map3<A: Copy, B: Copy, C: Copy, R: Copy>(
     c: Strided<'_>,
     f: impl Fn(A, B, C) -> R + Sync + Copy,
 ) {
-    each_row(shape, [out, a, b, c], &|[o, i, j, l], length, [so, si, sj, sl]| {
+    each_turned(shape, [out, a, b, c], &|[o, i, j, l], Block { rows, steps, length, strides: [so, si, sj, sl] }| {
         // SAFETY: as in `Row1`.
         unsafe {
             let (out, a) = (Line(out.at::<R>(o), so), Line(a.at::<A>(i), si));
             let (b, c) = (Line(b.at::<B>(j), sj), Line(c.at::<C>(l), sl));
-            dispatch_narrow(Row3 { out, a, b, c, length, f: &f });
+            dispatch_narrow(Row3 { out, a, b, c, length, f: &f, rows: (rows, steps) });
         }
     });
 }

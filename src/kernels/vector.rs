@@ -626,6 +626,17 @@ unsafe fn block<const N: usize, L: Lanes<N>>(
                 };
             }
         }
+        let apart = to.2 != 1 || from.iter().any(|from| from.2 > 1);
+        if length < if apart { SHORT } else { SHORT / 2 } && rows > length {
+            // Columns instead, of as many rows as a block has room for.
+            for (first, column) in (0..rows).step_by(BLOCK).flat_map(|first| (0..length).map(move |at| (first, at))) {
+                let at = |step: usize, stride: usize| first * step + column * stride;
+                let from = from.map(|(from, step, stride)| (from.wrapping_add(at(step, stride)), step));
+                let to = (to.0.wrapping_add(at(to.1, to.2)), to.1);
+                row(lanes, to, from, BLOCK.min(rows - first), false);
+            }
+            return;
+        }
         for k in 0..rows {
             let from = from.map(|(first, step, stride)| (first.wrapping_add(k * step), stride));
             row(lanes, (to.0.wrapping_add(k * to.1), to.2), from, length, large);
