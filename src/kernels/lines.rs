@@ -60,6 +60,48 @@ fn visit<const N: usize>(views: [&Geometry; N], dim: usize, together: usize, bod
     }
 }
 
+/// Calls `body(starts, count)` for groups of lines along `dim` whose elements with the same number are neighbours, at most
+/// `together` of them at a time; false, with nothing done, where few lines lie so in all views.
+pub fn side_by_side<const N: usize>(
+    views: [&Geometry; N],
+    dim: usize,
+    together: usize,
+    body: impl Fn([usize; N], usize) + Sync,
+) -> bool {
+    let Some(first) = views.first() else { return false };
+    let (rank, length) = (first.rank(), first.shape.get(dim).copied().unwrap_or(1));
+    let beside = |side: usize| side != dim && views.iter().all(|view| view.strides[side] == 1);
+    let along = length > 1 && views.iter().any(|view| step(view, dim) == 1);
+    let Some(side) = (0..rank).filter(|&side| beside(side)).max_by_key(|&side| first.shape[side]) else { return false };
+    let lines = first.shape[side];
+    if along || lines < FEWEST {
+        return false;
+    }
+    let outer: SmallVec<[usize; 6]> = (0..rank).filter(|&other| other != dim && other != side).collect();
+    let (count, groups) = (outer.iter().map(|&other| first.shape[other]).product::<usize>(), lines.div_ceil(together));
+    let group = |number: usize| {
+        let (mut index, start) = (number / groups, number % groups * together);
+        let mut at = views.map(|view| view.offset + start);
+        for &other in outer.iter().rev() {
+            let step = index % first.shape[other];
+            index /= first.shape[other];
+            for (slot, view) in at.iter_mut().zip(&views) {
+                *slot += step * view.strides[other];
+            }
+        }
+        body(at, together.min(lines - start));
+    };
+    if count.saturating_mul(lines).saturating_mul(length) < PARALLEL_ABOVE {
+        (0..count * groups).for_each(group);
+    } else {
+        spread_over(count * groups, (PARALLEL_ABOVE / 8 / (together * length).max(1)).max(1), &group);
+    }
+    true
+}
+
+/// Neighbouring lines from which on vectors of them pay.
+const FEWEST: usize = 8;
+
 /// The step between neighbours along `dim`; a scalar counts as a line of one.
 pub fn step(geometry: &Geometry, dim: usize) -> usize {
     geometry.strides.get(dim).copied().unwrap_or(1)

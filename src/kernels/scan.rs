@@ -4,9 +4,10 @@ use rustfft::num_complex::Complex64;
 
 use super::complex;
 use super::element::{Element, Wide};
-use super::lines::{grouped, grouped_by, lines, step};
+use super::lines::{grouped, grouped_by, lines, side_by_side, step};
 use super::memory::Memory;
 use super::simd::Simd;
+use super::vector::{Task, dispatch};
 use super::widest;
 use crate::tensor::geometry::Geometry;
 
@@ -45,6 +46,13 @@ unsafe fn running<T: Copy, O: Copy, S: Copy + Send + Sync>(
     show: impl Fn(S) -> O + Sync,
 ) {
     let steps = [step(from.geometry, along.dim), step(to.geometry, along.dim)];
+    let columns = |[read, write]: [usize; 2], count: usize| {
+        let (from, to) = (from.memory.at::<T>(read).cast_const(), to.memory.at::<O>(write));
+        dispatch(Columns { from, to, steps, along, count, start, next: &next, show: &show });
+    };
+    if side_by_side([from.geometry, to.geometry], along.dim, COLUMNS, columns) {
+        return;
+    }
     // Side by side, four lines keep all their addresses in registers.
     let apart = steps[0] == 1;
     grouped([from.geometry, to.geometry], along.dim, |starts| {
@@ -64,6 +72,42 @@ unsafe fn running<T: Copy, O: Copy, S: Copy + Send + Sync>(
             rest.iter().for_each(|&place| way.run([place], start, &next, &show));
         }
     });
+}
+
+/// Lines side by side that are gone through together.
+const COLUMNS: usize = 32;
+
+/// Some lines whose elements are neighbours of each other's.
+struct Columns<'a, T, O, S, F, G> {
+    from: *const T,
+    to: *mut O,
+    steps: [usize; 2],
+    along: Along,
+    count: usize,
+    start: S,
+    next: &'a F,
+    show: &'a G,
+}
+
+impl<T: Copy, O: Copy, S: Copy, F: Fn(S, T) -> S, G: Fn(S) -> O> Task for Columns<'_, T, O, S, F, G> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut states = [self.start; COLUMNS];
+        for index in self.along.positions() {
+            let (from, to) =
+                (self.from.wrapping_add(index * self.steps[0]), self.to.wrapping_add(index * self.steps[1]));
+            // SAFETY: `running`, where it is made, vouches for the lines.
+            let step = |line: usize, state: &mut S| unsafe {
+                *state = (self.next)(*state, from.add(line).read_unaligned());
+                to.add(line).write_unaligned((self.show)(*state));
+            };
+            if self.count == COLUMNS {
+                states.iter_mut().enumerate().for_each(|(line, state)| step(line, state));
+            } else {
+                states.iter_mut().take(self.count).enumerate().for_each(|(line, state)| step(line, state));
+            }
+        }
+    }
 }
 
 /// From where to where lines lead.
