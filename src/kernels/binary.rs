@@ -8,7 +8,7 @@ use super::curves::{Add, Atan2, Div, FloorDivide, Fmod, Hypot, LogAddExp, Mul, P
 use super::number::{Integer, Number};
 use super::pointwise::{Strided, map_halves, map2, map2_costly};
 use super::vector::Lanes;
-use super::{complex, halves, vector};
+use super::{complex, division, halves, vector};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::{with_bits, with_integer, with_number};
@@ -242,6 +242,17 @@ enum Division {
 fn divide(dtype: DType, at: Places<'_>, refuse: impl Fn() -> Result<()>, how: Division) -> Result<()> {
     if dtype == DType::Bool {
         return refuse();
+    }
+    if dtype == DType::F64 && vector::is_fused() {
+        match how {
+            Division::Trunc => {}
+            Division::Remainder => cheap::<f64>(at, division::remainder),
+            Division::Fmod => cheap::<f64>(at, division::fmod),
+            Division::Floor => cheap::<f64>(at, |a, b| if b == 0.0 { a / b } else { division::floor_div(a, b) }),
+        }
+        if !matches!(how, Division::Trunc) {
+            return Ok(());
+        }
     }
     let zero = AtomicBool::new(false);
     let watched = dtype.is_int();

@@ -27,6 +27,7 @@ mod deep;
 pub mod depthwise;
 pub mod depthwise_large;
 mod digits;
+pub mod division;
 pub mod dot_sum;
 pub mod dots;
 pub mod double;

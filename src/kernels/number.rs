@@ -61,7 +61,7 @@ pub trait Integer: Number {
 }
 
 macro_rules! signed {
-    ($($type:ty),+) => { $(integer!($type, |x| x < 0, |x| x.wrapping_abs(), |x| x.signum());)+ };
+    ($($type:ty),+) => { $(integer!($type, |x| x < 0, |x| x.wrapping_abs(), |x| <$type>::from(x > 0) - <$type>::from(x < 0));)+ };
 }
 
 macro_rules! unsigned {
