@@ -3,6 +3,8 @@
 //! Squares are added in float32, and once more in float64 where they come near the ends of its range. As in `reduce`, the
 //! order of additions depends on the shape alone.
 
+use std::ops::Range;
+
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
 use super::real::Real;
@@ -15,7 +17,7 @@ const UNIT: usize = 4096;
 /// Elements that make a task worth sending to another thread.
 const TASK: usize = 8192;
 /// Sums of which neither the squares nor what they lose below matter to float32.
-const SAFE: std::ops::Range<f32> = 1e-30..1e37;
+const SAFE: Range<f32> = 1e-30..1e37;
 
 struct Squares<'a, T> {
     slice: &'a [f32],
@@ -79,6 +81,33 @@ fn length(slice: &[f32], spread: bool) -> f32 {
     if SAFE.contains(&total) { total.sqrt() } else { squares::<f64>(slice, spread).sqrt() as f32 }
 }
 
+/// Elements of a slice up to which several are computed in one call.
+const SHORT: usize = 32;
+
+/// Some short slices.
+struct Short<'a> {
+    input: Memory,
+    plan: &'a Plan,
+    size: usize,
+    rows: Range<usize>,
+    output: Memory,
+}
+
+impl Task for Short<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for row in self.rows {
+            let (from, to) = steps(&self.plan.kept, row);
+            // SAFETY: `fold`, where it is made, vouches for the slices; each has its own place in the output.
+            unsafe {
+                let slice = std::slice::from_raw_parts(self.input.at::<f32>(self.plan.offset + from), self.size);
+                let total = slice.iter().fold(0.0, |total, &x| total + x * x);
+                self.output.write(to, if SAFE.contains(&total) { total.sqrt() } else { length(slice, false) });
+            }
+        }
+    }
+}
+
 /// Writes the lengths of the slices where their elements are neighbours; says whether it did.
 ///
 /// # Safety
@@ -96,6 +125,20 @@ pub unsafe fn fold(input: Memory, plan: &Plan, output: Memory) -> bool {
             output.write(to, length(slice, spread));
         }
     };
+    if reduced.size <= SHORT {
+        let rows = (TASK / reduced.size.max(1)).max(1);
+        let part = |number: usize| {
+            let rows = number * rows..plan.outputs.min((number + 1) * rows);
+            dispatch(Short { input, plan, size: reduced.size, rows, output });
+        };
+        let parts = plan.outputs.div_ceil(rows);
+        if plan.outputs.saturating_mul(plan.count) < PARALLEL_ABOVE {
+            (0..parts).for_each(part);
+        } else {
+            spread_over(parts, 1, &part);
+        }
+        return true;
+    }
     let parallel = plan.outputs.saturating_mul(plan.count) >= PARALLEL_ABOVE;
     if parallel && plan.outputs >= 32 {
         spread_over(plan.outputs, (TASK / plan.count).max(1), &|index| one(index, false));

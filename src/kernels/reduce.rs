@@ -100,8 +100,11 @@ impl Plan {
 
     /// Whether neighbours in memory belong to different slices.
     pub(super) fn is_vertical(&self) -> bool {
-        match (self.kept.last(), self.reduced.last()) {
-            (Some(kept), Some(reduced)) => kept.from < reduced.from,
+        // What is expanded has no neighbours along that dimension.
+        let nearest = |loops: &Loops| loops.iter().rev().map(|level| level.from).find(|&from| from > 0);
+        match (self.kept.last(), nearest(&self.reduced)) {
+            (Some(kept), Some(reduced)) => kept.from < reduced,
+            (Some(kept), None) => kept.from > 0 && !self.reduced.is_empty(),
             _ => false,
         }
     }
