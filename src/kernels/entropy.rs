@@ -73,17 +73,19 @@ impl<T: Real> Task for Loss<T> {
 /// and as many places in `losses`.
 pub unsafe fn picked<T: Real>(at: Scores<T>, ignored: i64, losses: *mut T) {
     let Lines { size, inner, numel } = at.lines;
-    for line in 0..numel / size {
+    let one = |line: usize, place: usize| {
         // SAFETY: the caller vouches for the memory and for the classes.
         unsafe {
             let class = *at.classes.0.add(line);
-            let place = line / inner * size * inner + line % inner;
             *losses.add(line) = if class == ignored {
                 T::of(0.0)
             } else {
                 T::of(-1.0) * *at.scores.0.add(place + class as usize * inner) * *at.factors.0.add(line)
             };
         }
+    };
+    for block in 0..numel / (size * inner) {
+        (0..inner).for_each(|k| one(block * inner + k, block * size * inner + k));
     }
 }
 
