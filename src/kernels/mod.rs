@@ -114,4 +114,5 @@ mod wide_grid;
 mod wide_rows;
 pub mod widest;
 pub mod windows;
+pub mod windows_last;
 pub mod winograd;

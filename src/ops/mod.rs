@@ -41,6 +41,7 @@ pub mod optim;
 pub mod padding;
 pub mod pointwise;
 pub mod pool;
+pub mod pool_last;
 pub mod random;
 pub mod ranges;
 pub mod reduce;

@@ -9,7 +9,7 @@ use burn_std::{BoolStore, IndexingUpdateOp, Scalar, Shape};
 use pyo3::prelude::*;
 
 use super::convert::laid_out;
-use super::{creation, elementwise, movement, reduce, resize};
+use super::{creation, elementwise, movement, pool_last, reduce, resize};
 use crate::autograd::{Record, grad_enabled, grads};
 use crate::check;
 use crate::device::Device;
@@ -164,6 +164,9 @@ fn max_pool(
     let plane: usize = pooled.iter().product();
     let rows: usize = leading.iter().product();
     let placed = placed || !x.device().is_cpu() || grad_enabled() && x.requires_grad();
+    if pool_last::suits(x, &windows) {
+        return pool_last::max_pool(op, x, &windows, placed);
+    }
     if !placed {
         let none = [0];
         let (values, places) = max_on_cpu(op, &x.detached(), windows, &shape, &none)?;
@@ -196,7 +199,7 @@ fn max_pool(
 }
 
 /// A type that the CPU kernels compute maxima in without loss.
-fn ordered(dtype: DType) -> DType {
+pub fn ordered(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,
         DType::F32 | DType::F64 => dtype,
@@ -204,7 +207,7 @@ fn ordered(dtype: DType) -> DType {
     }
 }
 
-fn as_type(x: &Tensor, dtype: DType) -> Result<Tensor> {
+pub fn as_type(x: &Tensor, dtype: DType) -> Result<Tensor> {
     if x.dtype() == dtype { Ok(x.clone()) } else { x.converted(dtype) }
 }
 
@@ -363,7 +366,7 @@ fn take(x: &Tensor, places: &Tensor) -> Result<Tensor> {
 }
 
 /// Zeros of `[rows, length]` with `x[r, i]` added at `places[r, i]`.
-fn put(x: &Tensor, places: &Tensor, length: usize) -> Result<Tensor> {
+pub fn put(x: &Tensor, places: &Tensor, length: usize) -> Result<Tensor> {
     let out = if x.device().is_cpu() {
         let from = x.size(1);
         by_rows(x, places, length, move |wide, input, output, places| {

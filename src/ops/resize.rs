@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use super::convert::laid_out;
+use super::convert::{Format, common_format, inverse, laid_out};
 use super::{creation, linalg, movement};
 use crate::autograd::{Record, grads};
 use crate::device::Device;
@@ -20,6 +20,9 @@ use crate::tensor::Tensor;
 
 /// Resamples one dimension after the other; the last two of a float32 image at once.
 pub fn resample_all(x: &Tensor, steps: &[(usize, Arc<Taps>)]) -> Result<Tensor> {
+    if x.device().is_cpu() && x.rank() == 4 && common_format(&[x]) == Format::ChannelsLast {
+        return resample_last(x, steps);
+    }
     if let [before @ .., (down, first), (along, second)] = steps
         && x.device().is_cpu()
         && x.dtype() == DType::F32
@@ -29,6 +32,23 @@ pub fn resample_all(x: &Tensor, steps: &[(usize, Arc<Taps>)]) -> Result<Tensor> 
         return resample_both(&resample_all(x, before)?, first, second);
     }
     steps.iter().try_fold(x.clone(), |out, (dim, taps)| resample(&out, *dim, taps))
+}
+
+/// Images of the CPU whose channels lie side by side, without turning them.
+fn resample_last(x: &Tensor, steps: &[(usize, Arc<Taps>)]) -> Result<Tensor> {
+    let order = [0, 2, 3, 1];
+    let places = inverse(&order);
+    let mut moved = x.alias(x.geometry().permute(&order));
+    for (dim, taps) in steps {
+        check_size(&moved.shape(), places[*dim], taps)?;
+        moved = on_cpu(&moved, places[*dim], taps)?;
+    }
+    let out = moved.alias(moved.geometry().permute(&places));
+    if let Some(record) = Record::new("ResampleBackward0", &[x]) {
+        let back: Vec<_> = steps.iter().rev().map(|(dim, taps)| (*dim, Arc::new(taps.transposed()))).collect();
+        record.finish(&out, move |c| grads([Some(resample_all(&c.grad()?, &back)?)]));
+    }
+    Ok(out)
 }
 
 /// The last two dimensions of a float32 tensor on the CPU.
