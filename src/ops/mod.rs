@@ -12,6 +12,7 @@ pub mod complex;
 pub mod conv;
 pub mod convert;
 pub mod creation;
+pub mod cross;
 pub mod ctc;
 pub mod cumulative;
 pub mod data;
@@ -57,6 +58,7 @@ pub mod solving;
 pub mod sorting;
 pub mod strided;
 pub mod unary;
+pub mod unrolled;
 pub mod update;
 pub mod views;
 

@@ -448,6 +448,13 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
             f"cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
         )
     dim %= input.dim()
+    if input.is_cpu and other.is_cpu and input.dtype == other.dtype and input.dtype in (_core.float32, _core.float64):
+        left, right = input, other
+        if left.shape != right.shape:
+            from pyburn.ops import broadcast_tensors
+
+            left, right = broadcast_tensors(left, right)
+        return write_out(out, left._cross(right, dim), input, other)
     a0, a1, a2 = (input.narrow(dim, at, 1) for at in range(3))
     b0, b1, b2 = (other.narrow(dim, at, 1) for at in range(3))
     parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]

@@ -415,6 +415,10 @@ def _positions_count(op: str, sizes: Sequence[int], kernel: list[int], numbers: 
     return counts
 
 
+def _has_kernel(x: Tensor) -> bool:
+    return x.is_cpu and x.dtype in (_core.float32, _core.float64)
+
+
 def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
     """The windows of `input` (N, C, H, W) or (C, H, W) as columns: (N, C * KH * KW, windows).
 
@@ -432,9 +436,12 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Size
     kernel, spacing = spread("unfold", "kernel_size", kernel_size, 2), spread("unfold", "dilation", dilation, 2)
     edges, steps = spread("unfold", "padding", padding, 2), spread("unfold", "stride", stride, 2)
     counts = _positions_count("unfold", input.shape[-2:], kernel, [spacing, edges, steps])
+    x = input if input.dim() == 4 else input.unsqueeze(0)
+    if _has_kernel(x):
+        x = x._unfold_windows([list(x.shape[2:]), kernel, counts, steps, edges, spacing])
+        return x if input.dim() == 4 else x.squeeze(0)
     from pyburn.ops import pad
 
-    x = input if input.dim() == 4 else input.unsqueeze(0)
     x = pad(x, [edges[1], edges[1], edges[0], edges[0]]) if max(edges) else x
     for dim in range(2):
         x = x.unfold(2 + dim, spacing[dim] * (kernel[dim] - 1) + 1, steps[dim])
@@ -499,6 +506,9 @@ def fold(
     if input.dtype != _core.bool:
         need_float("fold", input)
     x = input if input.dim() == 3 else input.unsqueeze(0)
+    if _has_kernel(x):
+        x = x._fold_windows([sizes, kernel, counts, steps, edges, spacing])
+        return x if input.dim() == 3 else x.squeeze(0)
     batch, channels = x.shape[0], x.shape[1] // window
     if counts[0] * counts[1] < window and x.dtype != _core.bool:
         grid = x.reshape(batch, channels, *kernel, *counts)
