@@ -147,6 +147,25 @@ print(highest)
     assert grown <= 100 + 32 + 10
 
 
+def test_blocks_that_had_to_go_and_are_wanted_again_are_kept():
+    # As a step of training has them: never more than 31 MB at once, 75 MB of one size after another.
+    program = """
+import pyburn
+def step():
+    for size in (31, 24, 20):
+        pyburn.ones(size, 1 << 18)
+for _ in range(6):
+    step()
+before = pyburn.memory_stats()
+for _ in range(5):
+    step()
+after = pyburn.memory_stats()
+print(after["allocations"] - before["allocations"], after["reused"] - before["reused"])
+"""
+    allocations, reused = map(int, run(program).split())
+    assert allocations == reused == 15
+
+
 def test_zeros_that_nobody_writes_take_no_memory():
     assert int(run(RESIDENT + "before = resident(); x = pyburn.zeros(1 << 28); print(megabytes(before))")) < 20
 
