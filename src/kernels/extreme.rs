@@ -1,5 +1,8 @@
 //! The greatest or least value along a dimension and where it stands first (benchmarks/cases.py: large_argmax).
 
+use std::marker::PhantomData;
+use std::ops::Range;
+
 use super::element::Element;
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
@@ -61,6 +64,19 @@ pub unsafe fn extreme<T: Element + 'static, const MAX: bool>(
     if plan.outputs == 0 || plan.count == 0 {
         return;
     }
+    if plan.count <= SHORT && (!plan.is_vertical() || plan.kept.last().is_some_and(|kept| kept.size < LANES)) {
+        let together = (PART / 4 / plan.count).max(1);
+        let some = |number: usize| {
+            let lines = number * together..plan.outputs.min((number + 1) * together);
+            dispatch_narrow(Short::<T, MAX> { input, plan: &plan, step, lines, values, indices, of: PhantomData });
+        };
+        if parallel {
+            spread_over(plan.outputs.div_ceil(together), 1, &some);
+        } else {
+            (0..plan.outputs.div_ceil(together)).for_each(some);
+        }
+        return;
+    }
     if !plan.is_vertical() {
         let slice = |index: usize, spread: bool| {
             let (from, to) = steps(&plan.kept, index);
@@ -93,6 +109,42 @@ pub unsafe fn extreme<T: Element + 'static, const MAX: bool>(
         spread_over(tasks, 1, &task);
     } else {
         (0..tasks).for_each(task);
+    }
+}
+
+/// Elements of a line up to which several are looked through in one call.
+const SHORT: usize = 16;
+
+/// Some short lines.
+struct Short<'a, T, const MAX: bool> {
+    input: Memory,
+    plan: &'a Plan,
+    step: usize,
+    lines: Range<usize>,
+    values: Memory,
+    indices: Memory,
+    of: PhantomData<T>,
+}
+
+impl<T: Element, const MAX: bool> Task for Short<'_, T, MAX> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for line in self.lines {
+            let (from, to) = steps(&self.plan.kept, line);
+            // SAFETY: the plan stays inside the geometry, and each line has its own place in the outputs.
+            unsafe {
+                let item = |at: usize| self.input.read::<T>(self.plan.offset + from + at * self.step);
+                let (mut best, mut place) = (item(0), 0);
+                for at in 1..self.plan.count {
+                    let value = item(at);
+                    let wins = better::<T, MAX>(value, best);
+                    best = if wins { value } else { best };
+                    place = if wins { at } else { place };
+                }
+                self.values.write(to, best);
+                self.indices.write(to, place as i64);
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, gathered, spread_over};
 use super::memory::Memory;
+use super::vector::{Task, dispatch_narrow};
 use crate::tensor::geometry::Geometry;
 
 /// How values are folded into one.
@@ -110,6 +111,15 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Whether slices have so few elements that what stands around a loop over them takes longer than the loop, and no vectors
+    /// of neighbouring slices do better.
+    fn has_short_slices(&self) -> bool {
+        let few = self.reduced.len() == 1 && self.count < LANES;
+        few && (!self.is_vertical() || self.kept.last().is_some_and(|kept| kept.size < 8))
+    }
+}
+
 /// Adds sums pairwise in the order of arrival, as a balanced tree would.
 pub(super) struct Cascade<T> {
     stack: SmallVec<[T; 8]>,
@@ -156,10 +166,36 @@ pub unsafe fn reduce<R: Reducer>(reducer: &R, input: Memory, geometry: &Geometry
             // SAFETY: `output` has room for all results.
             unsafe { output.write(index, reducer.finish(reducer.start(), 0)) };
         }
+    } else if plan.has_short_slices() {
+        short(reducer, input, &plan, output);
     } else if plan.is_vertical() {
         vertical(reducer, input, &plan, output);
     } else {
         horizontal(reducer, input, &plan, output);
+    }
+}
+
+/// Slices of a few elements, one after the other.
+fn short<R: Reducer>(reducer: &R, input: Memory, plan: &Plan, output: Memory) {
+    let Some(inner) = plan.reduced.first() else { return };
+    let together = (TASK / plan.count).max(1);
+    let some = |number: usize| {
+        for index in number * together..plan.outputs.min((number + 1) * together) {
+            let (from, to) = steps(&plan.kept, index);
+            // SAFETY: the plan stays inside the geometry, and each slice has its own place in the output.
+            unsafe {
+                let item = |at: usize| input.read(plan.offset + from + at * inner.from);
+                let context = reducer.context(item(0));
+                let sum = (0..plan.count).fold(reducer.start(), |sum, at| reducer.step(context, sum, item(at)));
+                output.write(to, reducer.finish(sum, plan.count));
+            }
+        }
+    };
+    let parts = plan.outputs.div_ceil(together);
+    if plan.outputs.saturating_mul(plan.count) < PARALLEL_ABOVE {
+        (0..parts).for_each(some);
+    } else {
+        spread_over(parts, 1, &some);
     }
 }
 
@@ -349,7 +385,15 @@ fn fold_columns<R: Reducer>(
     let merge = |left: [R::Sum; COLUMNS], right: [R::Sum; COLUMNS]| {
         std::array::from_fn(|column| reducer.merge(left[column], right[column]))
     };
-    let units = plan.count.div_ceil(ROWS);
+    // Rows that lie one behind the other are gone through as one.
+    let behind = plan.reduced.len() == 1 && plan.reduced[0].from == width && step == 1 && width < NARROW;
+    let narrow = |index: usize| {
+        let rows = index * TOGETHER * ROWS..plan.count.min((index + 1) * TOGETHER * ROWS);
+        add_narrow(reducer, &contexts, input, start + rows.start * width, rows.len(), width)
+    };
+    let (unit, rows): (&(dyn Fn(usize) -> [R::Sum; COLUMNS] + Sync), _) =
+        if behind { (&narrow, TOGETHER * ROWS) } else { (&unit, ROWS) };
+    let units = plan.count.div_ceil(rows);
     if units == 1 {
         return unit(0);
     }
@@ -361,6 +405,62 @@ fn fold_columns<R: Reducer>(
         (0..units).for_each(|index| cascade.push(unit(index), merge));
     }
     cascade.finish([reducer.start(); COLUMNS], merge)
+}
+
+/// Columns that are few, and rows of such that are added at a time.
+const NARROW: usize = 8;
+const TOGETHER: usize = 16;
+
+/// The sums of so few columns that several rows fill the vectors.
+fn add_narrow<R: Reducer>(
+    reducer: &R,
+    contexts: &[R::Context; COLUMNS],
+    input: Memory,
+    at: usize,
+    rows: usize,
+    width: usize,
+) -> [R::Sum; COLUMNS] {
+    let repeated: [R::Context; NARROW * TOGETHER] = std::array::from_fn(|lane| contexts[lane % width]);
+    let mut lanes = [reducer.start(); NARROW * TOGETHER];
+    let used = width * TOGETHER;
+    dispatch_narrow(Lanes {
+        reducer,
+        contexts: &repeated[..used],
+        lanes: &mut lanes[..used],
+        input,
+        at,
+        count: rows * width,
+    });
+    let mut sums = [reducer.start(); COLUMNS];
+    for (column, sum) in sums.iter_mut().enumerate().take(width) {
+        let each = lanes[..used].iter().skip(column).step_by(width);
+        *sum = each.fold(*sum, |total, &lane| reducer.merge(total, lane));
+    }
+    sums
+}
+
+/// Adds elements that lie side by side to lanes in turn.
+struct Lanes<'a, R: Reducer> {
+    reducer: &'a R,
+    contexts: &'a [R::Context],
+    lanes: &'a mut [R::Sum],
+    input: Memory,
+    at: usize,
+    count: usize,
+}
+
+impl<R: Reducer> Task for Lanes<'_, R> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { reducer, contexts, lanes, input, at, count } = self;
+        for first in (0..count).step_by(lanes.len()) {
+            let some = lanes.len().min(count - first);
+            for (lane, (sum, &context)) in lanes[..some].iter_mut().zip(contexts).enumerate() {
+                // SAFETY: the plan stays inside the geometry.
+                *sum = reducer.step(context, *sum, unsafe { input.read(at + first + lane) });
+            }
+        }
+    }
 }
 
 fn add_adjacent<R: Reducer>(

@@ -2,6 +2,7 @@
 //!
 //! Elements become numbers that order as they do, with the position in the low bits: sorting those is stable for free.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -322,6 +323,12 @@ pub unsafe fn ordered<T: Element>(
     indices: Place<'_>,
 ) {
     let steps = [from, values, indices].map(|place| step(place.geometry, dim));
+    if count == size && size <= RANKED && size_of::<T>() <= 4 && matches!(ties, Ties::Stable | Ties::Sort) {
+        grouped([from.geometry, values.geometry, indices.geometry], dim, |starts| {
+            dispatch(Ranks::<T> { starts, steps, size, descending, places: [from, values, indices], of: PhantomData });
+        });
+        return;
+    }
     if steps[0] != 1 && matches!(ties, Ties::Top | Ties::TopAnyOrder) && introsort::by_heap(count, size) {
         // SAFETY: the caller's.
         return unsafe { few_beside::<T>(dim, size, count, descending, [from, values, indices]) };
@@ -344,6 +351,41 @@ pub unsafe fn ordered<T: Element>(
             }
         }
     });
+}
+
+/// Elements of a line up to which each counts how many come before it; torch leaves equal ones of so few in their order.
+const RANKED: usize = introsort::SHORT;
+
+/// Some short lines.
+struct Ranks<'a, T> {
+    starts: &'a [[usize; 3]],
+    steps: [usize; 3],
+    size: usize,
+    descending: bool,
+    places: [Place<'a>; 3],
+    of: PhantomData<T>,
+}
+
+impl<T: Element> Task for Ranks<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let ([from, values, indices], [read, write, note]) = (self.places, self.steps);
+        let flip = if self.descending { u64::from(u32::MAX) } else { 0 };
+        for &[at, value_at, index_at] in self.starts {
+            let mut keys = [u64::MAX; RANKED];
+            // SAFETY: `ordered` vouches for the geometries.
+            unsafe {
+                for (index, key) in keys.iter_mut().enumerate().take(self.size) {
+                    *key = (from.memory.read::<T>(at + index * read).key() ^ flip) << 32 | index as u64;
+                }
+                for index in 0..self.size {
+                    let rank = keys.iter().fold(0u64, |rank, &key| rank + u64::from(key < keys[index])) as usize;
+                    values.memory.write(value_at + rank * write, from.memory.read::<T>(at + index * read));
+                    indices.memory.write(index_at + rank * note, index as i64);
+                }
+            }
+        }
+    }
 }
 
 /// As `ordered` for a few of lines that lie side by side: several are brought together first, since each element of a
