@@ -398,17 +398,21 @@ fn convert(target: &View<'_>, source: &View<'_>) {
     let (to, from) = (Shared(target.pointer), Shared(source.pointer));
     let (to_dtype, from_dtype) = (target.dtype, source.dtype);
     let direct = cast::direct(from_dtype, to_dtype);
+    // 16-bit floats become float32 without loss, and others become such by way of it, as in torch.
+    let by_single = (from_dtype.is_half() || to_dtype.is_half())
+        .then(|| cast::direct(from_dtype, DType::F32).zip(cast::direct(DType::F32, to_dtype)))
+        .flatten();
     walk(target, source, |[t, s], length, [dt, ds]| {
         if let Some(direct) = direct.filter(|_| dt == 1 && ds == 1) {
             let (from, to) = (from.0.wrapping_add(s * from_dtype.size()), to.0.wrapping_add(t * to_dtype.size()));
             // SAFETY: a row of `length` elements lies at both places, as in `copy_same`.
             return unsafe { direct(from, to, length) };
         }
-        if let Some(direct) = direct {
-            let (mut near, mut result) = ([0u64; CHUNK], [0u64; CHUNK]);
+        if direct.is_some() || by_single.is_some() {
+            let (mut near, mut between, mut result) = ([0u64; CHUNK], [0f32; CHUNK], [0u64; CHUNK]);
             for done in (0..length).step_by(CHUNK) {
                 let part = CHUNK.min(length - done);
-                // SAFETY: as in `copy_same`; both buffers have room for a chunk of elements of eight bytes at most.
+                // SAFETY: as in `copy_same`; all buffers have room for a chunk of elements of eight bytes at most.
                 unsafe {
                     gather(
                         from_dtype.size(),
@@ -418,7 +422,14 @@ fn convert(target: &View<'_>, source: &View<'_>) {
                         1,
                         part,
                     );
-                    direct(near.as_ptr().cast(), result.as_mut_ptr().cast(), part);
+                    match (direct, by_single) {
+                        (Some(direct), _) => direct(near.as_ptr().cast(), result.as_mut_ptr().cast(), part),
+                        (_, Some((widen, narrow))) => {
+                            widen(near.as_ptr().cast(), between.as_mut_ptr().cast(), part);
+                            narrow(between.as_ptr().cast(), result.as_mut_ptr().cast(), part);
+                        }
+                        _ => {}
+                    }
                     gather(to_dtype.size(), (Shared(result.as_mut_ptr().cast()), 0), 1, (to, t + done * dt), dt, part);
                 }
             }

@@ -291,6 +291,11 @@ impl<A: Copy, B: Copy, C: Copy, R: Copy, F: Fn(A, B, C) -> R + Copy> Row3<'_, A,
                     let (out, a, b, constant) = (out.dense(), Line(out.0.cast::<A>(), 1), b.dense(), c.read(0));
                     (0..length).for_each(|k| out.write(k, f(a.read(k), b.read(k), constant)));
                 }
+                // The same where the last operand is what is written, as of `masked_fill_`.
+                (1, 1, 0, 1) if size_of::<C>() == size_of::<R>() && out.0.cast::<C>() == c.0 => {
+                    let (out, a, constant, c) = (out.dense(), a.dense(), b.read(0), Line(out.0.cast::<C>(), 1));
+                    (0..length).for_each(|k| out.write(k, f(a.read(k), constant, c.read(k))));
+                }
                 (1, 1, 0, 0) => {
                     let (out, a, one, other) = (out.dense(), a.dense(), b.read(0), c.read(0));
                     (0..length).for_each(|k| out.write(k, f(a.read(k), one, other)));

@@ -509,7 +509,10 @@ pub(super) unsafe fn row<const N: usize, L: Lanes<N>>(
     let apart = |from: *const f32| to.wrapping_add(length).cast_const() <= from || from.wrapping_add(length) <= to;
     // Vectors that are read whole before they are written may take the place of what they are computed from.
     #[cfg(target_arch = "x86_64")]
-    let own = |from: *const f32| L::NARROW && from == to.cast_const() && width() == 256;
+    let own = |from: *const f32| {
+        let whole = if width() >= 512 { L::WIDE && L::NEAR.is_infinite() } else { L::NARROW && width() == 256 };
+        whole && from == to.cast_const()
+    };
     #[cfg(not(target_arch = "x86_64"))]
     let own = |_: *const f32| false;
     let plain = from.map(|(from, step)| step == 1 && (apart(from) || own(from)));
