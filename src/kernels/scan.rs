@@ -188,7 +188,12 @@ impl<F: Fn(f64, f64) -> f64 + Copy> widest::Work for Tiles<'_, F> {
             let even =
                 |view: usize| group.windows(2).all(|pair| pair[1][view].wrapping_sub(pair[0][view]) == step(view));
             let (mut states, mut tile) = ([self.start; TILED], [0f32; TILED * TILED]);
-            if !(even(0) && even(1) && group.iter().all(|place| place[0] >= first_from && place[1] >= first_to)) {
+            // Of few lines a vector would hold little.
+            if !(group.len() >= TILED / 4
+                && even(0)
+                && even(1)
+                && group.iter().all(|place| place[0] >= first_from && place[1] >= first_to))
+            {
                 for &[read, write] in group {
                     let mut state = self.start;
                     for count in 0..size {
