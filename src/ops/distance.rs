@@ -35,6 +35,24 @@ fn _city_distances(x1: Tensor, x2: Tensor) -> Result<Tensor> {
     Ok(out)
 }
 
+/// The Euclidean distances of all pairs of rows of a float32 matrix in the CPU's memory, in the order of `pdist`.
+#[pyfunction]
+fn _pair_distances(x: Tensor) -> Result<Tensor> {
+    let shape = x.shape();
+    let &[rows, depth] = shape.as_slice() else { return error::shape("pdist: expected a matrix") };
+    if x.dtype() != DType::F32 || !x.device().is_cpu() {
+        return error::dtype("pdist: expected float32 in the CPU's memory");
+    }
+    let (out, _) = Tensor::uninit_with_pointer(&[rows * rows.saturating_sub(1) / 2], DType::F32)?;
+    let (from, to) = (Elements::contiguous(&x)?, Elements::of(&out)?);
+    guard::spread("pdist", out.numel().saturating_mul(depth), || {
+        // SAFETY: both are contiguous float32, and the result is new.
+        unsafe { city::pairs(from.slice(), [rows, depth], to.slice_mut()) }
+    })?;
+    Ok(out)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_city_distances, module)?)
+    module.add_function(wrap_pyfunction!(_city_distances, module)?)?;
+    module.add_function(wrap_pyfunction!(_pair_distances, module)?)
 }

@@ -7,7 +7,7 @@ import math
 from pyburn import _core
 from pyburn._core import Tensor
 from pyburn.ops._methods import write_out
-from pyburn.ops.joining import cat
+from pyburn.ops.joining import cat, triu_indices
 from pyburn.ops.matrices.checks import broadcast_batch
 from pyburn.ops.matrices.recorded import Backward, link
 
@@ -190,6 +190,34 @@ def _city(x1: Tensor, x2: Tensor) -> Tensor:
         return shares.sum(-2), -shares.sum(-3)
 
     link("CdistBackward0", [x1, x2], [result], [x1, x2], rule)
+    return result
+
+
+def pair_distances(x: Tensor) -> Tensor:
+    """The Euclidean distances of all pairs of rows of a float32 matrix on the CPU, as `pdist` orders them, recorded.
+
+    Example:
+        >>> import pyburn
+        >>> from pyburn.ops import distance
+        >>> distance.pair_distances(pyburn.tensor([[0.0, 0.0], [3.0, 4.0]]))
+        tensor([5.])
+    """
+    result = _core._pair_distances(x.detach())
+
+    def rule(context: Backward) -> tuple[Tensor | None, ...]:
+        (x, distances), (grad,) = context.saved, context.grads
+        if grad is None:
+            return (None,)
+        count = x.shape[0]
+        first, second = triu_indices(count, count, 1).unbind(0)
+        half = (grad / distances).masked_fill(distances == 0, 0.0)
+        shares = half.new_zeros(count, count).index_put((first, second), half)
+        shares = shares + shares.mT
+        # Differences are the same between points around their middle, where products lose less.
+        near = x - x.mean(0).detach()
+        return (shares.sum(1).unsqueeze(1) * near - shares @ near,)
+
+    link("PdistBackward0", [x], [result], [x, result], rule)
     return result
 
 

@@ -12,6 +12,7 @@ from pyburn.nn.functional.linear import linear
 from pyburn.ops import cat, stack, triu_indices
 from pyburn.ops import nn as ops
 from pyburn.ops._methods import need_real
+from pyburn.ops.distance import pair_distances
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
@@ -53,6 +54,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
+    if p == 2 and input.dtype == float32 and input.is_cpu:
+        return pair_distances(input)
     first, second = triu_indices(input.shape[0], input.shape[0], 1, device=input.device).unbind(0)
     result = (input.index_select(0, first) - input.index_select(0, second)).norm(p, -1)
     return _stand_for(result, "PdistBackward0", (input,), (input,), True)
