@@ -308,6 +308,54 @@ def fold_windows(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.fold(x, (256, 256), 64, stride=32)
 
 
+def unfold_windows(lib: Any) -> Callable[[], object]:
+    """The windows of images as columns, and the gradient of that."""
+    x, g = lib.randn(8, 32, 21, 21, requires_grad=True), lib.ones(8, 32 * 9, 361)
+
+    def run() -> None:
+        lib.nn.functional.unfold(x, 3).backward(g)
+        x.grad = None
+
+    return run
+
+
+def cross_products(lib: Any) -> Callable[[], object]:
+    """Normals of a hundred thousand triangles."""
+    a, b = lib.randn(100_000, 3), lib.randn(100_000, 3)
+    return lambda: lib.cross(a, b, dim=1)
+
+
+def pairs_of_points(lib: Any) -> Callable[[], object]:
+    """Distances of all pairs of 500 points of 32 coordinates."""
+    x = lib.randn(500, 32)
+    return lambda: lib.nn.functional.pdist(x)
+
+
+def double_remainder(lib: Any) -> Callable[[], object]:
+    """Remainders of float64, as of coordinates in a periodic box."""
+    a, b = lib.randn(100_000, 3, dtype=lib.float64), lib.rand(3, dtype=lib.float64) + 1
+    return lambda: lib.remainder(a, b)
+
+
+def short_rows(lib: Any) -> Callable[[], object]:
+    """Four of seven columns scaled in place, as of boxes in a table of detections."""
+    x, factors = lib.ones(100_000, 7), lib.ones(4)
+    boxes = x[:, :4]
+    return lambda: boxes.mul_(factors)
+
+
+def best_of_ten(lib: Any) -> Callable[[], object]:
+    """The greatest of ten scores of many samples, and where it stands."""
+    x = lib.randn(20_000, 10)
+    return lambda: x.max(1)
+
+
+def last_max_pool(lib: Any) -> Callable[[], object]:
+    """Maxima of 3x3 windows of images with channels last."""
+    x = lib.rand(8, 64, 56, 56).to(memory_format=lib.channels_last)
+    return lambda: lib.nn.functional.max_pool2d(x, 3, 2, 1)
+
+
 def normalized_pixels(lib: Any) -> Callable[[], object]:
     """Four cut out photographs, pixel by pixel, less a number and over a number for each colour."""
     x = lib.rand(4, 256, 256, 3).permute(0, 3, 1, 2)[:, :, 16:240, 16:240]
@@ -456,6 +504,13 @@ CASES: dict[str, Case] = {
         double_matmul,
         double_softplus,
         fold_windows,
+        unfold_windows,
+        cross_products,
+        pairs_of_points,
+        double_remainder,
+        short_rows,
+        best_of_ten,
+        last_max_pool,
         normalized_pixels,
         last_batch_norm,
         large_linspace,

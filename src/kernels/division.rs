@@ -1,4 +1,5 @@
-//! What a division of float64 leaves, by one quotient where that is small: libm's way bit by bit takes ten times as long.
+//! What a division of float64 leaves, by one quotient where that is small (benchmarks/cases.py: double_remainder): libm's
+//! way bit by bit takes ten times as long.
 
 /// Quotients below which what is left of a product is exact.
 const SMALL: f64 = 2_251_799_813_685_248.0;

@@ -1,4 +1,4 @@
-//! Windows of images as columns, and columns added up to images again (benchmarks/cases.py: unfold_windows, fold_columns).
+//! Windows of images as columns, and columns added up to images again (benchmarks/cases.py: unfold_windows, fold_windows).
 
 use std::ops::{AddAssign, Range};
 

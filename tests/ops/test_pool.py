@@ -10,7 +10,7 @@ import pytest
 import torch
 from pyburn.ops import pool
 
-from tests.oracle import check_op
+from tests.oracle import Case, check_op
 
 SIZES = (9, 8, 7)
 
@@ -157,3 +157,40 @@ def test_adaptive_maxima_of_volumes() -> None:
 @pytest.mark.parametrize("mode", ["nearest", "linear", "area"])
 def test_resizing_no_lines(mode: str) -> None:
     check_op(lambda lib, x: lib.nn.functional.interpolate(x, size=6, mode=mode), np.zeros((0, 2, 3), "float32"))
+
+
+LAST = {
+    "max": lambda F, x: F.max_pool2d(x, 3, 2, 1),
+    "max dilated": lambda F, x: F.max_pool2d(x, 2, 1, 1, 2),
+    "max with places": lambda F, x: list(F.max_pool2d(x, 2, return_indices=True)),
+    "max of whole numbers": lambda F, x: F.max_pool2d(x.round(), 2, 1),
+    "adaptive max": lambda F, x: F.adaptive_max_pool2d(x, 3),
+    "avg": lambda F, x: F.avg_pool2d(x, 3, 2, 1),
+    "nearest": lambda F, x: F.interpolate(x, scale_factor=2),
+    "bilinear": lambda F, x: F.interpolate(x, size=(5, 9), mode="bilinear"),
+    "bicubic": lambda F, x: F.interpolate(x, size=(5, 9), mode="bicubic"),
+}
+
+
+@pytest.mark.parametrize("name", LAST)
+@pytest.mark.parametrize("shape", [(2, 3, 7, 9), (1, 17, 8, 8), (3, 40, 5, 12)])
+def test_channels_last(name: str, shape: tuple[int, ...]) -> None:
+    x = torch.from_numpy(np.random.default_rng(len(name)).standard_normal(shape).astype("float32"))
+    x = Case(x.contiguous(memory_format=torch.channels_last))
+    check_op(lambda lib, x: LAST[name](lib.nn.functional, x), x, rtol=1e-4, atol=1e-4, same_stride=True, gradgrad=True)
+
+
+def test_channels_last_of_nothing_and_of_what_is_not_a_number() -> None:
+    for lib in (pyburn, torch):
+        none = lib.zeros(0, 3, 8, 8).to(memory_format=lib.channels_last)
+        assert tuple(lib.nn.functional.max_pool2d(none, 2).shape) == (0, 3, 4, 4)
+    x = np.zeros((1, 2, 4, 4), dtype="float32")
+    x[0, 1, 1, 1] = np.nan
+    found, expected = (
+        lib.nn.functional.max_pool2d(
+            lib.from_numpy(x.copy()).to(memory_format=lib.channels_last), 2, 1, return_indices=True
+        )
+        for lib in (pyburn, torch)
+    )
+    assert str(found[0].tolist()) == str(expected[0].tolist())
+    assert found[1].tolist() == expected[1].tolist()
