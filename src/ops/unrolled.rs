@@ -90,7 +90,7 @@ impl PyTensor {
         let x = &self.tensor;
         let grid = numbers.grid(x, 3)?;
         let window: usize = grid.kernel.iter().product();
-        if x.size(1) % window != 0 || x.size(2) != grid.counts.iter().product::<usize>() {
+        if !x.size(1).is_multiple_of(window) || x.size(2) != grid.counts.iter().product::<usize>() {
             return error::shape("fold: the windows have other sizes");
         }
         fold(x, grid)
