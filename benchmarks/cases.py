@@ -356,6 +356,26 @@ def last_max_pool(lib: Any) -> Callable[[], object]:
     return lambda: lib.nn.functional.max_pool2d(x, 3, 2, 1)
 
 
+def last_conv_1x1(lib: Any) -> Callable[[], object]:
+    """Every pixel of images with channels last by a matrix."""
+    x = lib.rand(8, 64, 56, 56).to(memory_format=lib.channels_last)
+    m = lib.nn.Conv2d(64, 128, 1)
+    return lambda: m(x)
+
+
+def last_depthwise(lib: Any) -> Callable[[], object]:
+    """A filter for each channel of images with channels last."""
+    x = lib.rand(8, 64, 56, 56).to(memory_format=lib.channels_last)
+    m = lib.nn.Conv2d(64, 64, 3, padding=1, groups=64)
+    return lambda: m(x)
+
+
+def channels_first(lib: Any) -> Callable[[], object]:
+    """Photographs as they are read, turned to what networks take."""
+    x = lib.rand(8, 224, 224, 3).permute(0, 3, 1, 2)
+    return lambda: x.contiguous()
+
+
 def normalized_pixels(lib: Any) -> Callable[[], object]:
     """Four cut out photographs, pixel by pixel, less a number and over a number for each colour."""
     x = lib.rand(4, 256, 256, 3).permute(0, 3, 1, 2)[:, :, 16:240, 16:240]
@@ -511,6 +531,9 @@ CASES: dict[str, Case] = {
         short_rows,
         best_of_ten,
         last_max_pool,
+        last_conv_1x1,
+        last_depthwise,
+        channels_first,
         normalized_pixels,
         last_batch_norm,
         large_linspace,

@@ -5,7 +5,7 @@ use rustfft::num_complex::{Complex32, Complex64};
 
 use super::cast::{self, truncate, truncate_short};
 use super::complex;
-use super::iterate::{PARALLEL_ABOVE, rows, spread_over};
+use super::iterate::{rows, spread_over};
 use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
 use super::processor::streamed_above;
@@ -13,6 +13,7 @@ use super::turned::Matrices;
 #[cfg(target_arch = "x86_64")]
 use super::vector::width;
 use super::vector::{Task, dispatch_narrow};
+use super::zipped;
 use crate::dtype::DType;
 use crate::tensor::geometry::Geometry;
 
@@ -111,7 +112,7 @@ impl<T: Copy> Task for Fill<T> {
 }
 
 /// Elements of a row below which to choose a loop for it takes longer than it saves.
-const FEW: usize = 32;
+pub const FEW: usize = 32;
 
 /// Copies elements that do not lie side by side.
 struct Steps<T> {
@@ -194,13 +195,13 @@ pub fn copy(target: &View<'_>, source: &View<'_>) {
     }
 }
 
-fn copy_same<T: Copy>(target: &View<'_>, source: &View<'_>) {
+fn copy_same<T: Copy + Send>(target: &View<'_>, source: &View<'_>) {
     let (to, from) = (Shared(target.pointer), Shared(source.pointer));
     if let Some(matrices) = Matrices::of(target.geometry, source.geometry) {
         // SAFETY: the geometries lie inside their storages, and the target does not overlap itself.
         return unsafe { matrices.copy::<T>(to.at(0), from.at(0)) };
     }
-    if zipped::<T>(target, source) {
+    if zipped::zip::<T>(target, source) || zipped::unzip::<T>(target, source) {
         return;
     }
     #[cfg(target_arch = "x86_64")]
@@ -292,60 +293,6 @@ unsafe fn fill_256<T: Copy>(to: *mut T, length: usize, value: T) {
             _mm256_stream_si256(to.add(at).cast(), vector);
         }
     }
-}
-
-/// Lines of which each gives one of every `N` neighbours.
-struct Zip<T, const N: usize> {
-    from: *const T,
-    step: usize,
-    to: *mut T,
-    length: usize,
-}
-
-impl<T: Copy, const N: usize> Task for Zip<T, N> {
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        for at in 0..self.length {
-            for line in 0..N {
-                // SAFETY: as in `zipped`, where it is made.
-                unsafe { *self.to.add(at * N + line) = *self.from.add(line * self.step + at) };
-            }
-        }
-    }
-}
-
-/// Copies where the last dimension has two to four elements, far apart in the source or all the same one, whose neighbours
-/// lie along the one before it (pixel_shuffle, repeat_interleave); false, with nothing done, elsewhere.
-fn zipped<T: Copy>(target: &View<'_>, source: &View<'_>) -> bool {
-    let (to, from) = (target.geometry, source.geometry);
-    let Some(outer) = to.rank().checked_sub(2) else { return false };
-    let (length, lines, step) = (to.shape[outer], to.shape[outer + 1], from.strides[outer + 1]);
-    let side_by_side = to.strides[outer..] == [lines, 1] && from.strides[outer] == 1 && step != 1;
-    if !side_by_side || !(2..=4).contains(&lines) || length < FEW / 2 {
-        return false;
-    }
-    let (write, read) = (Shared(target.pointer), Shared(source.pointer));
-    let count: usize = to.shape[..outer].iter().product();
-    let row = |mut number: usize| {
-        let mut at = [to.offset, from.offset];
-        for dim in (0..outer).rev() {
-            at[0] += number % to.shape[dim] * to.strides[dim];
-            at[1] += number % to.shape[dim] * from.strides[dim];
-            number /= to.shape[dim];
-        }
-        let (to, from) = (write.at::<T>(at[0]), read.at::<T>(at[1]).cast_const());
-        match lines {
-            2 => dispatch_narrow(Zip::<T, 2> { from, step, to, length }),
-            3 => dispatch_narrow(Zip::<T, 3> { from, step, to, length }),
-            _ => dispatch_narrow(Zip::<T, 4> { from, step, to, length }),
-        }
-    };
-    if count * length * lines < PARALLEL_ABOVE {
-        (0..count).for_each(row);
-    } else {
-        spread_over(count, (PARALLEL_ABOVE / 8 / (length * lines)).max(1), &row);
-    }
-    true
 }
 
 fn walk(target: &View<'_>, source: &View<'_>, row: impl Fn([usize; 2], usize, [usize; 2]) + Sync) {

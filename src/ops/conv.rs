@@ -1,11 +1,13 @@
 //! Convolutions: three bilinear ops (convolve, its transpose, its weight gradient) whose rules are each other.
 
+use std::sync::Arc;
+
 use burn_backend::ops::{ConvOptions, ConvTransposeOptions, ModuleOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use pyo3::prelude::*;
 
-use super::convert::laid_out;
-use super::{creation, elementwise, movement, reduce};
+use super::convert::{Format, common_format, laid_out};
+use super::{conv_last, creation, elementwise, movement, reduce};
 use crate::autograd::{Grads, Record, grad_enabled, grads};
 use crate::check;
 use crate::device::Device;
@@ -16,7 +18,7 @@ use crate::kernels::conv::{self, Problem};
 use crate::kernels::memory::Elements;
 use crate::kernels::{conv_point, conv_rows, conv_weight, convolve, depthwise, depthwise_large, winograd};
 use crate::tensor::geometry::{Dims, Geometry};
-use crate::tensor::kept::Keeper;
+use crate::tensor::kept::{Found, Keeper, Order, Values};
 use crate::tensor::{Tensor, prim};
 
 /// How the window moves; one number for each of the 1 to 3 spatial dimensions.
@@ -134,13 +136,16 @@ fn on_cpu(
         if wide == DType::F32 { Tensor::uninit_with_pointer(shape, wide)?.0 } else { Tensor::zeroed(shape, wide)? };
     let ready =
         |x: &Tensor| if x.dtype() == wide { Elements::contiguous(x) } else { Elements::of(&x.converted(wide)?) };
-    let (a, b, to) = (ready(a)?, ready(b)?, Elements::of(&out)?);
+    let kept = kept_rows(b, beside.keeper.as_ref())?;
+    let (a, to) = (ready(a)?, Elements::of(&out)?);
+    let b = if kept.is_some() { Elements::of(b)? } else { ready(b)? };
     let bias = beside.bias.as_ref().map(Elements::contiguous).transpose()?;
     let work = out.numel().saturating_mul(16);
     // SAFETY: all are contiguous and of the type matched on, and `out` is new.
     unsafe {
         let bias = bias.as_ref().map(|bias| bias.slice::<f32>());
-        let (keeper, sides) = (beside.keeper.as_ref(), || [a.slice(), b.slice()]);
+        let keeper = beside.keeper.as_ref();
+        let sides = || [a.slice(), kept.as_ref().map_or_else(|| b.slice(), |kept| kept.get())];
         if wide != DType::F32 {
             guard::heavy(op, work, || compute::<f64>(kernel, &problem, a.slice(), b.slice(), to.slice_mut()))?;
         } else if !guard::spread(op, work, || in_tiles(kernel, &problem, sides(), bias, keeper, to.slice_mut()))? {
@@ -240,10 +245,26 @@ fn engine<const N: usize>(
 
 /// The place beside a weight that is used as it is and gets no gradient here.
 fn keeper(x: &Tensor, weight: &Tensor) -> Option<Keeper> {
-    let lasting = x.dtype() == DType::F32 && weight.is_contiguous() && !(grad_enabled() && weight.requires_grad());
+    let dense = weight.is_contiguous() || common_format(&[weight]) != Format::Contiguous;
+    let lasting = x.dtype() == DType::F32 && dense && !(grad_enabled() && weight.requires_grad());
     let core = weight.core();
-    let shape = &core.geometry.shape;
-    core.storage.keeper([core.geometry.offset, shape[0], shape[1]]).filter(|_| lasting)
+    let Geometry { shape, strides, offset } = &core.geometry;
+    core.storage.keeper([*offset, shape[0], shape[1], strides[1]]).filter(|_| lasting)
+}
+
+/// The rows of a weight whose channels lie side by side, from the second time on that it is seen.
+fn kept_rows(weight: &Tensor, keeper: Option<&Keeper>) -> Result<Option<Arc<Values>>> {
+    let Some(keeper) = keeper.filter(|_| !weight.is_contiguous()).map(|keeper| keeper.of(Order::RowMajor)) else {
+        return Ok(None);
+    };
+    Ok(match keeper.find() {
+        Found::Values(values) => Some(values),
+        Found::Again if keeper.has_room(weight.numel()) => {
+            // SAFETY: contiguous, and there is a keeper for float32 only.
+            Some(keeper.keep(unsafe { Elements::contiguous(weight)?.slice().to_vec() }))
+        }
+        _ => None,
+    })
 }
 
 /// `x` (N, C, ...) with `weight` (O, C / groups, ...), and a summand for each filter.
@@ -270,10 +291,12 @@ fn convolve_keeping(
     };
     let mut target: Dims = [shape[0], sizes[0]].into_iter().collect();
     target.extend(spatial);
+    let problem = options.problem(&sizes, &shape[2..], &target[2..]);
     let out = if target.contains(&0) || x.numel() == 0 || weight.numel() == 0 || x.is_meta() {
         creation::zeros(&target, x.dtype(), x.device())?
+    } else if let Some(out) = conv_last::forward(x, weight, bias, &problem)? {
+        out
     } else if is_ours(x) {
-        let problem = options.problem(&sizes, &shape[2..], &target[2..]);
         let beside = Beside { bias: bias.map(Tensor::detached), keeper };
         on_cpu("conv", Kernel::Forward, problem, [x, weight], beside, &target)?
     } else {
@@ -306,10 +329,12 @@ pub fn convolve_back(grad: &Tensor, weight: &Tensor, options: &Options, spatial:
     let (shape, sizes) = (grad.shape(), weight.shape());
     let mut target: Dims = [shape[0], sizes[1] * options.groups].into_iter().collect();
     target.extend(spatial.iter().copied());
+    let problem = options.problem(&sizes, spatial, &shape[2..]);
     let out = if target.contains(&0) || grad.numel() == 0 || weight.numel() == 0 || grad.is_meta() {
         creation::zeros(&target, grad.dtype(), grad.device())?
+    } else if let Some(out) = conv_last::input_gradient(grad, weight, &problem)? {
+        out
     } else if is_ours(grad) {
-        let problem = options.problem(&sizes, spatial, &shape[2..]);
         on_cpu("conv_transpose", Kernel::Input, problem, [grad, weight], Beside::default(), &target)?
     } else {
         let reach = options.reach(&shape[2..], &sizes[2..]);
@@ -366,10 +391,12 @@ fn filled_up(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[usize]) -> 
 pub fn weight_gradient(x: &Tensor, grad: &Tensor, options: &Options, kernel: &[usize]) -> Result<Tensor> {
     let mut target: Dims = [grad.size(1), x.size(1) / options.groups.max(1)].into_iter().collect();
     target.extend(kernel.iter().copied());
+    let problem = options.problem(&target, &x.shape()[2..], &grad.shape()[2..]);
     let out = if x.numel() == 0 || grad.numel() == 0 || x.is_meta() {
         creation::zeros(&target, x.dtype(), x.device())?
+    } else if let Some(out) = conv_last::weight_gradient(x, grad, &problem)? {
+        out
     } else if is_ours(x) {
-        let problem = options.problem(&target, &x.shape()[2..], &grad.shape()[2..]);
         on_cpu("conv_weight", Kernel::Weight, problem, [x, grad], Beside::default(), &target)?
     } else {
         let o = options.clone();

@@ -117,7 +117,8 @@ pub fn laid_out(out: Tensor, like: &[&Tensor]) -> Result<Tensor> {
     let format = like.iter().map(|tensor| common_format(&[tensor])).find(|&format| format != Format::Contiguous);
     match format {
         Some(format) if out.rank() >= 4 && !matches!(out.device(), Device::Wgpu(_)) => {
-            out.copied_as(&format.strides(&out.shape())?)
+            let strides = format.strides(&out.shape())?;
+            if out.geometry().strides == strides { Ok(out) } else { out.copied_as(&strides) }
         }
         _ => Ok(out),
     }

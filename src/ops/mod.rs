@@ -10,6 +10,7 @@ pub mod combine;
 pub mod compare;
 pub mod complex;
 pub mod conv;
+mod conv_last;
 pub mod convert;
 pub mod creation;
 pub mod cross;

@@ -30,8 +30,8 @@ pub struct Common {
     entries: Mutex<Vec<Entry>>,
 }
 
-/// Which elements the values were made of: offset, filters and channels.
-pub type Key = [usize; 3];
+/// Which elements the values were made of: offset, filters, channels, and the step from one channel to the next.
+pub type Key = [usize; 4];
 
 /// The order that a kernel has given to the values.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub enum Order {
     Winograd,
     Panels,
     Rows,
+    /// As a tensor's elements lie unless it says otherwise.
+    RowMajor,
 }
 
 struct Entry {
