@@ -370,6 +370,20 @@ def last_depthwise(lib: Any) -> Callable[[], object]:
     return lambda: m(x)
 
 
+def last_strided(lib: Any) -> Callable[[], object]:
+    """Every second window of images with channels last, there and back."""
+    x = lib.rand(8, 64, 56, 56).to(memory_format=lib.channels_last)
+    m = lib.nn.Conv2d(64, 128, 3, stride=2, padding=1)
+    return lambda: m(x).sum().backward()
+
+
+def last_patches(lib: Any) -> Callable[[], object]:
+    """Windows side by side of photographs as they are read."""
+    x = lib.rand(8, 224, 224, 3).permute(0, 3, 1, 2)
+    m = lib.nn.Conv2d(3, 96, 4, stride=4)
+    return lambda: m(x)
+
+
 def channels_first(lib: Any) -> Callable[[], object]:
     """Photographs as they are read, turned to what networks take."""
     x = lib.rand(8, 224, 224, 3).permute(0, 3, 1, 2)
@@ -533,6 +547,8 @@ CASES: dict[str, Case] = {
         last_max_pool,
         last_conv_1x1,
         last_depthwise,
+        last_strided,
+        last_patches,
         channels_first,
         normalized_pixels,
         last_batch_norm,

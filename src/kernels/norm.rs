@@ -5,6 +5,7 @@
 use smallvec::SmallVec;
 
 use super::iterate::{PARALLEL_ABOVE, spread_over};
+use super::norm_rows::{self, Moments, Normalized};
 #[cfg(target_arch = "x86_64")]
 use super::processor::asks_ahead;
 use super::processor::passed_above;
@@ -12,9 +13,10 @@ use super::real::Real;
 use super::scratch::Shared;
 #[cfg(target_arch = "x86_64")]
 use super::vector::is_wide;
-use super::vector::{Task, dispatch};
+use super::vector::{Task, dispatch, is_fused_for};
 #[cfg(target_arch = "x86_64")]
 use super::wide_rows::{self, To};
+use super::widest;
 
 const LANES: usize = 64;
 /// Rows whose sums for the parameters are kept together, at least.
@@ -181,7 +183,31 @@ fn row_forward<T: Real>(row: RowForward<'_, T>, streamed: bool) {
         }
         return;
     }
+    if is_fused_for::<T>() {
+        let (x, out) = (singles(row.x), singles_mut(row.out));
+        let mut found = [0.0; 2];
+        widest::run(Moments { x, centred: row.centred, found: &mut found });
+        *row.found = found.map(|value| T::of(f64::from(value)));
+        let [mean, variance] = found;
+        let inverse = 1.0 / (variance + row.epsilon.single()).sqrt();
+        let [weight, bias] = [row.weight, row.bias].map(|values| values.map(singles));
+        return widest::run(Normalized { x, out, mean, inverse, weight, bias });
+    }
     dispatch(row);
+}
+
+/// Numbers of `T`, which is float32.
+fn singles<T: Real>(x: &[T]) -> &[f32] {
+    debug_assert!(is_fused_for::<T>());
+    // SAFETY: the callers have seen to the type.
+    unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), x.len()) }
+}
+
+/// As `singles`.
+fn singles_mut<T: Real>(x: &mut [T]) -> &mut [f32] {
+    debug_assert!(is_fused_for::<T>());
+    // SAFETY: the callers have seen to the type.
+    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len()) }
 }
 
 /// Normalizes rows into `out`; writes each row's mean and variance.
@@ -387,6 +413,12 @@ fn slab_moments<T: Real>(x: &[T], found: &mut [T]) {
         found.iter_mut().zip(values).for_each(|(slot, value)| *slot = T::of(f64::from(value)));
         return;
     }
+    if is_fused_for::<T>() {
+        let mut values = [0.0; 2];
+        widest::run(Moments { x: singles(x), centred: true, found: &mut values });
+        found.iter_mut().zip(values).for_each(|(slot, value)| *slot = T::of(f64::from(value)));
+        return;
+    }
     dispatch(SlabMoments { x, found });
 }
 
@@ -510,6 +542,10 @@ unsafe fn slab_forward<T: Real>(at: &Channels<'_, T>, slab: usize, mean: T, inve
                 wide_rows::affine::<false>(x.as_ptr().cast(), target, sizes, numbers)
             }
         };
+    }
+    if is_fused_for::<T>() {
+        let numbers = [mean, factor, bias].map(Real::single);
+        return widest::run(norm_rows::Affine { x: singles(x), out: singles_mut(out), numbers });
     }
     dispatch(Affine { x, out, mean, factor, bias });
 }

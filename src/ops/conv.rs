@@ -6,7 +6,7 @@ use burn_backend::ops::{ConvOptions, ConvTransposeOptions, ModuleOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use pyo3::prelude::*;
 
-use super::convert::{Format, common_format, laid_out};
+use super::convert::{Format, common_format, contiguous_as, laid_out};
 use super::{conv_last, creation, elementwise, movement, reduce};
 use crate::autograd::{Grads, Record, grad_enabled, grads};
 use crate::check;
@@ -314,7 +314,9 @@ fn convolve_keeping(
             let (grad, x, weight) = (c.grad()?, c.saved(0)?, c.saved(1)?);
             let mut out = Grads::new();
             out.push(c.when(0, || convolve_back(&grad, weight, &o, &x.shape()[2..]))?);
-            out.push(c.when(1, || weight_gradient(x, &grad, &o, &weight.shape()[2..]))?);
+            let laid =
+                || contiguous_as(&weight_gradient(x, &grad, &o, &weight.shape()[2..])?, common_format(&[weight]));
+            out.push(c.when(1, laid)?);
             if biased {
                 out.push(c.when(2, || summed_up(&grad))?);
             }

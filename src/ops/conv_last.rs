@@ -1,5 +1,6 @@
 //! Convolutions of float32 images of the CPU whose channels lie side by side, as they lie: those by windows of one element,
-//! which are products of matrices, and those with one filter for each channel. All others are turned to rows and back.
+//! which are products of matrices, strided ones, and those with one filter for each channel. All others are turned to rows
+//! and back.
 
 use super::convert::{self, Format, common_format};
 use crate::dtype::DType;
@@ -7,7 +8,7 @@ use crate::error::Result;
 use crate::guard;
 use crate::kernels::conv::Problem;
 use crate::kernels::memory::Elements;
-use crate::kernels::{conv_point, depthwise_last};
+use crate::kernels::{conv_point, conv_windows, depthwise_last};
 use crate::tensor::Tensor;
 use crate::tensor::geometry::Geometry;
 
@@ -19,6 +20,7 @@ const LAST: [usize; 4] = [0, 2, 3, 1];
 enum Way {
     Points,
     Depthwise,
+    Windows,
 }
 
 /// None for images that lie otherwise, and for other windows.
@@ -28,8 +30,10 @@ fn way(images: &Tensor, p: &Problem) -> Option<Way> {
         None
     } else if p.kernel == [1; 3] && p.padding == [0; 3] {
         Some(Way::Points)
+    } else if depthwise_last::suits(p) {
+        Some(Way::Depthwise)
     } else {
-        depthwise_last::suits(p).then_some(Way::Depthwise)
+        conv_windows::suits(p).then_some(Way::Windows)
     }
 }
 
@@ -73,27 +77,34 @@ pub fn forward(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, p: &Problem) 
     let shape = [x.size(0), p.output[1], p.output[2], p.groups * p.filters];
     let images = turned(x);
     let images = if way == Way::Points { images.alias(met(&images.geometry(), p)) } else { images };
-    let out = computed("conv", shape, [&images, &weight.detached()], |x, weight, out| {
+    let out = computed("conv", shape, [&images, &filters(weight, way)], |x, weight, out| {
         // SAFETY: contiguous and float32.
         let bias = bias.as_ref().map(|bias| unsafe { bias.slice() });
-        if way == Way::Depthwise {
-            depthwise_last::forward(p, x, weight, bias, out);
-        } else {
-            conv_point::forward(&points(p), x, weight, bias, out);
+        match way {
+            Way::Points => _ = conv_point::forward(&points(p), x, weight, bias, out),
+            Way::Depthwise => depthwise_last::forward(p, x, weight, bias, out),
+            Way::Windows => conv_windows::forward(p, x, weight, bias, out),
         }
     })?;
     Ok(Some(back(&out)))
 }
 
+/// A weight with the elements of a window as they are unfolded, or as it is.
+fn filters(weight: &Tensor, way: Way) -> Tensor {
+    if way == Way::Windows { turned(weight) } else { weight.detached() }
+}
+
 /// The gradient of the input, or None.
 pub fn input_gradient(grad: &Tensor, weight: &Tensor, p: &Problem) -> Result<Option<Tensor>> {
-    let Some(way) = way(grad, p) else { return Ok(None) };
-    let operands = [&turned(grad), &weight.detached()];
+    let Some(way) = way(grad, p).filter(|&way| way != Way::Windows || conv_windows::are_apart(p)) else {
+        return Ok(None);
+    };
+    let operands = [&turned(grad), &filters(weight, way)];
     let shape = [grad.size(0), p.input[1], p.input[2], p.groups * p.channels];
-    if way == Way::Depthwise {
-        let compute =
-            |grad: &[f32], weight: &[f32], out: &mut [f32]| depthwise_last::input_gradient(p, grad, weight, out);
-        return Ok(Some(back(&computed("conv_transpose", shape, operands, compute)?)));
+    if way != Way::Points {
+        let compute = if way == Way::Windows { conv_windows::input_gradient } else { depthwise_last::input_gradient };
+        let out = computed("conv_transpose", shape, operands, |grad, weight, out| compute(p, grad, weight, out))?;
+        return Ok(Some(back(&out)));
     }
     let dense = [shape[0], p.output[1], p.output[2], shape[3]];
     let out = computed("conv_transpose", dense, operands, |grad, weight, out| {
@@ -112,13 +123,15 @@ pub fn weight_gradient(x: &Tensor, grad: &Tensor, p: &Problem) -> Result<Option<
     let Some(way) = way(x, p) else { return Ok(None) };
     let images = turned(x);
     let images = if way == Way::Points { images.alias(met(&images.geometry(), p)) } else { images };
-    let shape = [p.groups * p.filters, p.channels, p.kernel[1], p.kernel[2]];
-    let out = computed("conv_weight", shape, [&images, &turned(grad)], |x, grad, out| {
-        if way == Way::Depthwise {
-            depthwise_last::weight_gradient(p, x, grad, out);
-        } else {
-            conv_point::weight_gradient(&points(p), x, grad, out);
-        }
+    let (filters, [_, height, width]) = (p.groups * p.filters, p.kernel);
+    let shape = match way {
+        Way::Windows => [filters, height, width, p.channels],
+        _ => [filters, p.channels, height, width],
+    };
+    let out = computed("conv_weight", shape, [&images, &turned(grad)], |x, grad, out| match way {
+        Way::Points => _ = conv_point::weight_gradient(&points(p), x, grad, out),
+        Way::Depthwise => depthwise_last::weight_gradient(p, x, grad, out),
+        Way::Windows => conv_windows::weight_gradient(p, x, grad, out),
     })?;
-    Ok(Some(out))
+    Ok(Some(if way == Way::Windows { back(&out) } else { out }))
 }

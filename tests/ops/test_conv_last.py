@@ -1,4 +1,4 @@
-"""Convolutions of images with channels last, which are read as they lie: windows of one element, a filter for each channel."""
+"""Convolutions of images with channels last, which are read as they lie: by one element, by strides, a filter for each channel."""
 
 import numpy as np
 import pyburn
@@ -27,6 +27,17 @@ DEPTHWISE = [
     ((1, 33, 16, 16), (7, 7), 1, 3, 1),
     ((1, 16, 6, 40), (2, 11), (1, 4), 0, 3),
     ((1, 2, 3, 3), (2, 2), 3, 2, 1),
+]
+STRIDED = [
+    # images, filters, window, stride, padding, dilation
+    ((2, 3, 9, 11), 5, (3, 3), 2, 1, 1),
+    ((1, 3, 23, 21), 17, (7, 7), 2, 3, 1),
+    ((2, 4, 8, 12), 33, (4, 4), 4, 0, 1),
+    ((2, 3, 9, 14), 6, (2, 3), (4, 5), 0, 1),
+    ((1, 19, 7, 9), 8, (3, 2), (1, 3), (2, 0), (2, 3)),
+    ((3, 1, 6, 6), 2, (2, 2), 2, 0, 1),
+    ((1, 40, 40, 30), 70, (3, 3), 2, 1, 1),
+    ((2, 2, 5, 5), 3, (1, 5), (2, 1), (0, 4), 1),
 ]
 
 
@@ -57,6 +68,25 @@ def test_windows_of_one_element(shape, filters, groups, stride):
 def test_a_filter_for_each_channel(shape, window, stride, padding, dilation):
     weight = normal(shape[1], 1, *window)
     check(shape, weight, groups=shape[1], stride=stride, padding=padding, dilation=dilation)
+
+
+@pytest.mark.parametrize("shape, filters, window, stride, padding, dilation", STRIDED)
+def test_windows_some_elements_apart(shape, filters, window, stride, padding, dilation):
+    check(shape, normal(filters, shape[1], *window), stride=stride, padding=padding, dilation=dilation)
+
+
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("groups, window, stride", [(1, 3, 2), (1, 3, 1), (16, 3, 2), (1, 2, 2), (1, 1, 2)])
+def test_gradients_of_weights_lie_as_these(groups, window, stride, last):
+    found = []
+    for lib in (pyburn, torch):
+        x = lib.tensor(normal(2, 16, 6, 6)).float().to(memory_format=lib.channels_last)
+        weight = lib.tensor(normal(32, 16 // groups, window, window)).float()
+        weight = (weight.to(memory_format=lib.channels_last) if last else weight).requires_grad_()
+        (lib.nn.functional.conv2d(x, weight, stride=stride, groups=groups) ** 2).sum().backward()
+        found.append((weight.grad.is_contiguous(), weight.grad.numpy()))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("groups, window, stride", [(1, 1, 1), (1, 1, 2), (32, 3, 1), (32, 3, 2), (1, 3, 1)])
