@@ -105,9 +105,7 @@ impl Sums {
         let work = line * self.rows.pairs.len() / lines.max(1) * self.columns.pairs.len() / self.widths[2].max(1);
         spread_over(count, (TASK / work.max(1)).max(1), &|index| {
             let from = &from[index / lines * image..][..image];
-            // SAFETY: each row of results is apart from the others.
-            let to = unsafe { to.slice(index * line, line) };
-            widest::run(Line { sums: self, from, taps, bias, row: index % lines, to });
+            widest::run(Line { sums: self, from, taps, bias, row: index % lines, to: to.at_offset(index * line) });
         });
     }
 }
@@ -119,7 +117,8 @@ struct Line<'a> {
     taps: &'a [f32],
     bias: Option<&'a [f32]>,
     row: usize,
-    to: &'a mut [f32],
+    /// Apart from all other rows of results.
+    to: Shared,
 }
 
 impl Work for Line<'_> {
@@ -138,6 +137,21 @@ impl Work for Line<'_> {
                     column += 1;
                 }
             }
+        }
+    }
+}
+
+/// The vector number `n` of `N`, or a part of the only one.
+///
+/// # Safety
+/// It is there, and the processor has the instructions of `S`.
+#[inline(always)]
+unsafe fn read<S: Simd, const N: usize>(from: *const f32, n: usize, part: S::Part) -> S::V {
+    // SAFETY: the caller's.
+    unsafe {
+        match N {
+            1 => S::load_part(from, part),
+            _ => S::load(from.add(n * S::LANES)),
         }
     }
 }
@@ -172,13 +186,11 @@ impl Line<'_> {
         let Sums { channels, widths: [source, window, _], step, .. } = *self.sums;
         // SAFETY: the pairs lie inside of the images and the window, and the caller's.
         unsafe {
-            let read = |from: *const f32, n: usize| match N {
-                1 => S::load_part(from, part),
-                _ => S::load(from.add(n * S::LANES)),
-            };
             let mut start = [S::splat(0.0); N];
             if let Some(bias) = self.bias {
-                start = std::array::from_fn(|n| read(bias.as_ptr().add(first), n));
+                for (n, start) in start.iter_mut().enumerate() {
+                    *start = read::<S, N>(bias.as_ptr().add(first), n, part);
+                }
             }
             let mut sums = [start; P];
             for &[row, i] in self.sums.rows.of(self.row) {
@@ -186,15 +198,16 @@ impl Line<'_> {
                     let from = self.from.as_ptr().add((row * source + at) * channels + first);
                     let taps = self.taps.as_ptr().add((i * window + j) * channels + first);
                     for n in 0..N {
-                        let tap = read(taps, n);
+                        let tap = read::<S, N>(taps, n, part);
                         for (p, sums) in sums.iter_mut().enumerate() {
-                            sums[n] = S::fma(read(from.add(p * step * channels), n), tap, sums[n]);
+                            let x = read::<S, N>(from.add(p * step * channels), n, part);
+                            sums[n] = S::fma(x, tap, sums[n]);
                         }
                     }
                 }
             }
             for (p, sums) in sums.into_iter().enumerate() {
-                let to = self.to.as_ptr().cast_mut().add((column + p) * channels + first);
+                let to = self.to.at((column + p) * channels + first);
                 for (n, sum) in sums.into_iter().enumerate() {
                     match N {
                         1 => S::store_part(to, part, sum),
@@ -295,6 +308,12 @@ impl Products<'_> {
         first..end.min(p.output[2])
     }
 
+    /// The column of the image that an element of the window meets at a place inside of its range.
+    #[inline(always)]
+    fn column(&self, place: usize, tap: usize) -> usize {
+        place * self.p.stride[2] + tap * self.p.dilation[2] - self.p.padding[2]
+    }
+
     /// `T` elements from `tap` on.
     ///
     /// # Safety
@@ -308,23 +327,25 @@ impl Products<'_> {
             // SAFETY: the caller's; places in the ranges lie inside of the image, and channels of the part are there.
             unsafe {
                 let part = S::part(S::LANES.min(channels - first));
-                let at = |place: usize, t: usize| {
-                    let column = place * p.stride[2] + (tap + t) * p.dilation[2] - p.padding[2];
-                    S::load_part(self.x.as_ptr().add(column * channels + first), part)
-                };
-                let grad = |place: usize| S::load_part(self.grad.as_ptr().add(place * channels + first), part);
                 let to = self.to.as_mut_ptr().add(tap * channels + first);
-                let mut sums: [S::V; T] = std::array::from_fn(|t| S::load_part(to.add(t * channels), part));
+                let mut sums = [S::splat(0.0); T];
+                for (t, sum) in sums.iter_mut().enumerate() {
+                    *sum = S::load_part(to.add(t * channels), part);
+                }
                 for place in common.clone() {
-                    let grad = grad(place);
-                    for t in 0..T {
-                        sums[t] = S::fma(at(place, t), grad, sums[t]);
+                    let grad = S::load_part(self.grad.as_ptr().add(place * channels + first), part);
+                    for (t, sum) in sums.iter_mut().enumerate() {
+                        let x = self.x.as_ptr().add(self.column(place, tap + t) * channels + first);
+                        *sum = S::fma(S::load_part(x, part), grad, *sum);
                     }
                 }
-                for t in 0..T {
-                    let Range { start, end } = ranges[t].clone();
-                    for place in (start..end).filter(|place| !common.contains(place)) {
-                        sums[t] = S::fma(at(place, t), grad(place), sums[t]);
+                for (t, sum) in sums.iter_mut().enumerate() {
+                    for place in ranges[t].start..ranges[t].end {
+                        if !common.contains(&place) {
+                            let grad = S::load_part(self.grad.as_ptr().add(place * channels + first), part);
+                            let x = self.x.as_ptr().add(self.column(place, tap + t) * channels + first);
+                            *sum = S::fma(S::load_part(x, part), grad, *sum);
+                        }
                     }
                 }
                 for (t, sum) in sums.into_iter().enumerate() {
