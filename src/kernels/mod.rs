@@ -4,6 +4,7 @@ pub mod allocator;
 pub mod attention;
 pub mod attention_back;
 pub mod attention_few;
+pub mod bag;
 pub mod binary;
 pub mod box_muller;
 pub mod cast;
