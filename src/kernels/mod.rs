@@ -22,6 +22,7 @@ pub mod conv_tile;
 pub mod conv_weight;
 pub mod convolve;
 pub mod copy;
+pub mod cosines;
 pub mod cross;
 pub mod ctc;
 pub mod curves;
