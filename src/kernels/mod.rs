@@ -71,6 +71,7 @@ mod narrow_grid;
 pub mod norm;
 pub mod norm_columns;
 pub mod number;
+pub mod pairs;
 mod peaks;
 pub mod pixels;
 pub mod pointwise;
