@@ -1,6 +1,7 @@
 //! Our own CPU kernels: where burn has none with torch's meaning, or a measured faster one exists.
 
 pub mod allocator;
+mod arctan;
 pub mod attention;
 pub mod attention_back;
 pub mod attention_few;
