@@ -53,6 +53,7 @@ pub mod gemm;
 pub mod grid;
 pub mod gru;
 pub mod halves;
+pub mod incomplete;
 pub mod index;
 pub mod index_put;
 pub mod index_take;
