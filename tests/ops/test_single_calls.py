@@ -162,7 +162,7 @@ def test_losses_of_probabilities(dtype):
     check_op(function, Case(chances, dtype), Case(truth, dtype, False), rtol=3e-6, atol=1e-6)
     check_op(function, Case(chances[7:], dtype), Case(truth[7:], dtype), rtol=1e-5, atol=1e-5)
     check_op(function, Case(chances[7:], "float64"), Case(truth[7:], "float64"), gradgrad=True)
-    check_op(lambda lib, x, t: function(lib, x[::2], t[1::2]), Case(chances[7:100], dtype), Case(truth[7:100], dtype))
+    check_op(lambda lib, x, t: function(lib, x[::2], t[1::2]), Case(chances[7:101], dtype), Case(truth[7:101], dtype))
     check_op(function, Case(np.zeros((0, 3)), dtype), Case(np.zeros((0, 3)), dtype))
 
 
