@@ -484,6 +484,66 @@ def double_softplus(lib: Any) -> Callable[[], object]:
     return run
 
 
+def bags_of_words(lib: Any) -> Callable[[], object]:
+    """Sums of 2048 bags of ten rows of a table."""
+    table, words = lib.randn(50_000, 128), lib.randint(0, 50_000, (2048, 10))
+    return lambda: lib.nn.functional.embedding_bag(words, table, mode="sum")
+
+
+def bags_of_words_step(lib: Any) -> Callable[[], object]:
+    """Means of 250 bags of a small table, cut by offsets, forward and backward."""
+    table, words = lib.randn(10_000, 64, requires_grad=True), lib.randint(0, 10_000, (5000,))
+    offsets, grad = lib.arange(0, 5000, 20), lib.randn(250, 64)
+
+    def run() -> None:
+        lib.nn.functional.embedding_bag(words, table, offsets).backward(grad)
+        table.grad = None
+
+    return run
+
+
+def small_glu(lib: Any) -> Callable[[], object]:
+    """`glu` of 64 rows of 128 floats."""
+    a = lib.randn(64, 128)
+    return lambda: lib.nn.functional.glu(a)
+
+
+def cosines_of_rows(lib: Any) -> Callable[[], object]:
+    """`cosine_similarity` of 64 pairs of rows of 128 floats."""
+    a, b = lib.randn(64, 128), lib.randn(64, 128)
+    return lambda: lib.nn.functional.cosine_similarity(a, b, -1)
+
+
+def small_probability_loss(lib: Any) -> Callable[[], object]:
+    """`binary_cross_entropy` of 64 numbers."""
+    a, b = lib.rand(64), lib.rand(64)
+    return lambda: lib.nn.functional.binary_cross_entropy(a, b)
+
+
+def small_interpolate(lib: Any) -> Callable[[], object]:
+    """`interpolate` of an image of 16 pixels to twice its size."""
+    a = lib.randn(1, 1, 4, 4)
+    return lambda: lib.nn.functional.interpolate(a, scale_factor=2, mode="bilinear")
+
+
+def complex_rows(lib: Any) -> Callable[[], object]:
+    """Sums of a thousand rows of a thousand complex numbers."""
+    a = lib.randn(1000, 1000, dtype=lib.complex64)
+    return lambda: a.sum(1)
+
+
+def double_angles(lib: Any) -> Callable[[], object]:
+    """`atan2` of a hundred thousand doubles."""
+    a, b = lib.randn(100_000, dtype=lib.float64), lib.randn(100_000, dtype=lib.float64)
+    return lambda: lib.atan2(a, b)
+
+
+def incomplete_gamma(lib: Any) -> Callable[[], object]:
+    """`gammainc` of ten thousand pairs."""
+    a, b = lib.rand(10_000) * 20, lib.rand(10_000) * 20
+    return lambda: lib.special.gammainc(a, b)
+
+
 # The three limits of the foundation; the rest is shown without one.
 LIMITS = {"tiny_add": 0.35, "tiny_add_grad": 0.5, "chain_100": 0.4}
 
@@ -557,6 +617,15 @@ CASES: dict[str, Case] = {
         large_to,
         large_tanh,
         large_gelu,
+        bags_of_words,
+        bags_of_words_step,
+        small_glu,
+        cosines_of_rows,
+        small_probability_loss,
+        small_interpolate,
+        complex_rows,
+        double_angles,
+        incomplete_gamma,
         layer_norm,
         layer_norm_step,
         cross_entropy_step,

@@ -81,7 +81,18 @@ ARGUMENTS = by_name(
 )
 # Native functions whose arguments have another type than their name says elsewhere.
 SPECIAL = {
+    "_bag_sums": {
+        "indices": "Tensor",
+        "offsets": "Tensor | None",
+        "factors": "Tensor | None",
+        "mean": "_bool",
+        "padding": "_int | None",
+        "last": "_bool",
+    },
     "_check_std": {"std": "Tensor"},
+    "_cosines": {"other": "Tensor"},
+    "_incomplete_gamma": {"x": "Tensor", "upper": "_bool"},
+    "_probability_losses": {"target": "Tensor"},
     "_ctc": {
         "targets": "Tensor",
         "times": "Sequence[_int]",
@@ -133,7 +144,9 @@ RETURNS = by_name(
         ),
         "_bytes": "_bytes",
         "Generator | None": "_thread_generator",
-        "Tensor | None": "_apart_losses _combined _group_norm _layer_norm _leaking _nan_to_num _rms_norm",
+        "Tensor | None": (
+            "_apart_losses _bag_sums _combined _cosines _group_norm _layer_norm _leaking _nan_to_num _rms_norm"
+        ),
         "tuple[Tensor | None, Tensor | None]": "_grid_sample_backward",
         "dict[str, _int]": "_memory_stats",
         "tuple[Tensor, Tensor, Tensor] | None": "_batch_norm",

@@ -8,7 +8,7 @@ use super::curves::{Add, Atan2, Div, FloorDivide, Fmod, Hypot, LogAddExp, Mul, P
 use super::number::{Integer, Number};
 use super::pointwise::{Strided, map_halves, map2, map2_costly};
 use super::vector::Lanes;
-use super::{complex, division, halves, vector};
+use super::{arctan, complex, division, halves, vector};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::{with_bits, with_integer, with_number};
@@ -101,6 +101,10 @@ pub fn binary(op: Binary, name: &str, dtype: DType, at: Places<'_>) -> Result<()
             Binary::Xlogy => return lanes(at, &Xlogy {}),
             _ => {}
         }
+    }
+    if dtype == DType::F64 && op == Binary::Atan2 {
+        arctan::atan2(at.shape, at.out, at.a, at.b);
+        return Ok(());
     }
     match op {
         Binary::Pow if is_cube(dtype, at.b) => match dtype {

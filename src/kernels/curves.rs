@@ -210,6 +210,17 @@ angles! {
     Tan = tan up to math::FARTHEST_ANGLE, tan {}
 }
 
+/// What a probability costs that should have been another one.
+pub struct ProbabilityLoss;
+
+impl Lanes<2> for ProbabilityLoss {
+    #[inline(always)]
+    fn at<const FMA: bool>(&self, [x, wanted]: [f32; 2]) -> f32 {
+        let held = |logarithm: f32| if logarithm < -100.0 { -100.0 } else { logarithm };
+        (wanted - 1.0) * held(math::log1p::<FMA>(-x)) - wanted * held(math::log::<FMA>(x))
+    }
+}
+
 pub struct Pow;
 
 impl Lanes<2> for Pow {
@@ -361,6 +372,14 @@ wide_curves! {
         _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask::<_CMP_NGT_UQ>(x, _mm512_setzero_ps()), x, below)
     };
     Silu {}, F, [x] => x * math::sigmoid::<F>(x), _mm512_mul_ps(x, wide::sigmoid(x));
+    Gated {}, F, [value, x] => value * math::sigmoid::<F>(x), _mm512_mul_ps(value, wide::sigmoid(x));
+    GateSlope {}, F, [grad, x] => {
+        let gate = math::sigmoid::<F>(x);
+        grad * (gate * (1.0 - gate))
+    }, {
+        let gate = wide::sigmoid(x);
+        _mm512_mul_ps(grad, _mm512_fnmadd_ps(gate, gate, gate))
+    };
     SiluSlope {}, F, [grad, x] => {
         let gate = math::sigmoid::<F>(x);
         grad * (gate * (1.0 + x * (1.0 - gate)))

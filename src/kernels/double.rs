@@ -700,7 +700,7 @@ impl<T: Element, D: Double> Task for Row<'_, T, D> {
 /// # Safety
 /// They lie there.
 #[inline(always)]
-unsafe fn gather<T: Element>((from, step): (*const T, usize), start: usize, to: &mut [f64]) {
+pub(super) unsafe fn gather<T: Element>((from, step): (*const T, usize), start: usize, to: &mut [f64]) {
     // SAFETY: the caller's.
     unsafe {
         if step == 1 {

@@ -63,6 +63,10 @@ gates! {
         let gate = sigmoid::<F>(x);
         gate * (1.0 + x * (1.0 - gate))
     };
+    GateSlope {}, F, |x| {
+        let gate = sigmoid::<F>(x);
+        gate * (1.0 - gate)
+    };
     Softplus { beta, threshold }, F, |x| {
         let z = x * beta;
         let soft = softplus::<F>(z) / beta;

@@ -1,9 +1,11 @@
 //! Our own CPU kernels: where burn has none with torch's meaning, or a measured faster one exists.
 
 pub mod allocator;
+mod arctan;
 pub mod attention;
 pub mod attention_back;
 pub mod attention_few;
+pub mod bag;
 pub mod binary;
 pub mod box_muller;
 pub mod cast;
@@ -22,6 +24,7 @@ pub mod conv_weight;
 pub mod conv_windows;
 pub mod convolve;
 pub mod copy;
+pub mod cosines;
 pub mod cross;
 pub mod ctc;
 pub mod curves;
@@ -52,6 +55,7 @@ pub mod gemm;
 pub mod grid;
 pub mod gru;
 pub mod halves;
+pub mod incomplete;
 pub mod index;
 pub mod index_put;
 pub mod index_take;
@@ -72,6 +76,7 @@ pub mod norm;
 pub mod norm_columns;
 mod norm_rows;
 pub mod number;
+pub mod pairs;
 mod peaks;
 pub mod pixels;
 pub mod pointwise;

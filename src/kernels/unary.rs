@@ -4,7 +4,7 @@ use super::curves::{Acos, Asin, Atan, Atanh, Ceil, Cos, Erf, Erfc, Exp, Exp2, Ex
 use super::curves::{Reciprocal, Relu, Round, Rsqrt, Sigmoid, Sin, Sqrt, Square, Tan, Tanh, Trunc};
 use super::number::Number;
 use super::pointwise::{Strided, map_halves, map1};
-use super::{complex, double, gamma, halves, special, vector, waves};
+use super::{arctan, complex, double, gamma, halves, special, vector, waves};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::with_number;
@@ -180,6 +180,7 @@ fn float64(op: Unary, shape: &[usize], out: Strided<'_>, a: Strided<'_>, functio
         Unary::Cos => double::map::<f64, _>(shape, out, a, double::Cos),
         Unary::Asin => double::map::<f64, _>(shape, out, a, double::Asin),
         Unary::Acos => double::map::<f64, _>(shape, out, a, double::Acos),
+        Unary::Atan => double::map::<f64, _>(shape, out, a, arctan::Atan),
         Unary::Atanh => double::map::<f64, _>(shape, out, a, double::Atanh),
         Unary::Tanh => double::map::<f64, _>(shape, out, a, double::Tanh),
         Unary::Sigmoid => double::map::<f64, _>(shape, out, a, double::Sigmoid),

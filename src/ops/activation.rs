@@ -9,8 +9,8 @@ use super::arithmetic::{add_args, add_scalar, mul, mul_scalar, sub_args};
 use super::operand::Scalar;
 use super::pointwise::{Arg, Call, evaluate};
 use super::select::select;
-use super::{burn_math, compare, reduce, unary};
-use crate::autograd::{Record, grad_enabled, grads};
+use super::{burn_math, compare, joining, movement, reduce, unary};
+use crate::autograd::{Record, grad_enabled, grads, needs_grad};
 use crate::dtype::{DType, DTypeArg, Kind};
 use crate::error::Result;
 use crate::guard;
@@ -108,6 +108,50 @@ fn times(x: &Tensor, factor: f64) -> Result<Tensor> {
 
 fn plus(x: &Tensor, number: f64) -> Result<Tensor> {
     add_scalar(x, Scalar::Float(number))
+}
+
+/// `value` times the sigmoid of `gate`, which has its shape and dtype.
+fn gated(value: &Tensor, gate: &Tensor) -> Result<Tensor> {
+    let dtype = value.dtype();
+    if grad_enabled() && needs_grad(&[value, gate]) || !value.device().is_cpu() || gate.dtype() != dtype {
+        return mul(value, &unary::sigmoid(gate)?);
+    }
+    evaluate(
+        Call { name: "glu", args: [t(value), t(gate)], dtypes: [dtype; 2], out: dtype, into: None },
+        |shape, out, [value, gate]| {
+            match dtype {
+                DType::F32 => vector::map2(shape, out, value, gate, &curves::Gated {}),
+                DType::F64 => double::times(shape, out, value, gate, double::Sigmoid),
+                _ => halves::map2(dtype, shape, out, value, gate, &curves::Gated {}),
+            }
+            Ok(())
+        },
+        |_, _| Ok(None),
+    )
+}
+
+/// The first half along `dim` times the sigmoid of the second.
+fn glu(x: &Tensor, dim: usize) -> Result<Tensor> {
+    crate::check::kind("glu", x.dtype(), &[Kind::Float])?;
+    let half = x.size(dim) / 2;
+    let halves = move |x: &Tensor| -> Result<[Tensor; 2]> {
+        Ok([movement::slice(x, dim, 0, half, 1)?, movement::slice(x, dim, half, half, 1)?])
+    };
+    let [value, gate] = halves(&x.detached())?;
+    let out = gated(&value, &gate)?;
+    if let Some(record) = Record::new("GluBackward0", &[x]) {
+        record.save(x).finish(&out, move |c| {
+            let (grad, [value, gate]) = (c.grad()?, halves(c.saved(0)?)?);
+            let left = gated(&grad, &gate)?;
+            let moved = mul(&grad, &value)?;
+            let right = slope("glu", &moved, &gate, curves::GateSlope {}, bend(gates::GateSlope {}), || {
+                let gate = unary::sigmoid(&gate)?;
+                mul(&moved, &mul(&gate, &sub_args(Arg::from(1), t(&gate))?)?)
+            })?;
+            grads([Some(joining::cat(&[left, right], dim as isize)?)])
+        });
+    }
+    Ok(out)
 }
 
 /// `grad` where the mask holds, zero elsewhere.
@@ -536,6 +580,10 @@ pub fn softmax(x: &Tensor, dim: usize, log: bool) -> Result<Tensor> {
 /// The activations that are one native call; Python adds names, defaults and the composed ones.
 #[pymethods]
 impl PyTensor {
+    fn _glu(&self, dim: usize) -> Result<Tensor> {
+        glu(&self.tensor, dim)
+    }
+
     fn _leaky_relu(&self, slope: f64) -> Result<Tensor> {
         leaky_relu(&self.tensor, slope)
     }

@@ -181,10 +181,10 @@ pub fn abs(x: &Tensor) -> Result<Tensor> {
 
 /// The angles of complex numbers.
 pub fn angle(x: &Tensor) -> Result<Tensor> {
-    let out = if x.dtype() == DType::C64 && x.device().is_cpu() {
+    let out = if x.dtype().is_complex() && x.device().is_cpu() {
         let plain = x.detached();
         let (up, along) = (imag(&plain)?, real(&plain)?);
-        super::arithmetic::raw(Binary::Atan2, "angle", Arg::Tensor(&up), Arg::Tensor(&along), DType::F32, None)?
+        super::arithmetic::raw(Binary::Atan2, "angle", Arg::Tensor(&up), Arg::Tensor(&along), x.dtype().real(), None)?
     } else {
         measured("angle", x, |z| z.im.atan2(z.re))?
     };

@@ -2,12 +2,14 @@
 
 use pyo3::prelude::*;
 
+use crate::autograd::{grad_enabled, needs_grad};
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
-use crate::kernels::city;
 use crate::kernels::memory::Elements;
+use crate::kernels::{city, cosines};
 use crate::tensor::Tensor;
+use crate::tensor::class::PyTensor;
 use crate::tensor::geometry::Dims;
 
 /// Sums of absolute differences between the rows of `x1` and those of `x2`, which have the same leading sizes: float32 on
@@ -50,6 +52,30 @@ fn _pair_distances(x: Tensor) -> Result<Tensor> {
         unsafe { city::pairs(from.slice(), [rows, depth], to.slice_mut()) }
     })?;
     Ok(out)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The cosines of the angles between the rows of two float32 tensors in row-major order on the CPU that need no
+    /// gradient, outside the graph; None for others.
+    fn _cosines(&self, other: Tensor, dim: isize, eps: f64) -> Result<Option<Tensor>> {
+        let x = &self.tensor;
+        let shape = x.shape();
+        let plain = |x: &Tensor| x.dtype() == DType::F32 && x.device().is_cpu() && x.is_contiguous();
+        let last = dim == -1 || dim + 1 == shape.len() as isize;
+        let fits = plain(x) && plain(&other) && other.shape() == shape && last && x.numel() > 0 && x.rank() > 0;
+        if !fits || (grad_enabled() && needs_grad(&[x, &other])) {
+            return Ok(None);
+        }
+        let [rows @ .., depth] = shape.as_slice() else { return Ok(None) };
+        let (out, _) = Tensor::uninit_with_pointer(rows, DType::F32)?;
+        let [a, b, to] = [Elements::of(x)?, Elements::of(&other)?, Elements::of(&out)?];
+        guard::spread("cosine_similarity", x.numel(), || {
+            // SAFETY: all are contiguous float32, and the result is new.
+            unsafe { cosines::cosines(a.slice(), b.slice(), *depth, eps as f32, to.slice_mut()) }
+        })?;
+        Ok(Some(out))
+    }
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,6 +4,7 @@ use burn_backend::ops::{BoolTensorOps, FloatTensorOps, IntTensorOps};
 use burn_dispatch::{Dispatch, DispatchTensor};
 use burn_std::{BoolStore, Scalar as BurnScalar};
 
+use super::complex;
 use super::operand::Scalar;
 use crate::device::Device;
 use crate::dtype::{DType, Kind};
@@ -11,7 +12,8 @@ use crate::error::{self, Result};
 use crate::guard;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::halves;
-use crate::kernels::memory::Memory;
+use crate::kernels::memory::{Elements, Memory};
+use crate::kernels::pairs;
 use crate::kernels::reducers::{self, Fold};
 use crate::tensor::geometry::Dims;
 use crate::tensor::{Tensor, device_view, prim};
@@ -50,6 +52,9 @@ pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) ->
     if !x.device().is_cpu() {
         return on_device(op, which, x, dims, &target, dtype);
     }
+    if let Some(out) = complex_sum(op, which, x, dims, &target)? {
+        return Ok(out);
+    }
     if let Some(out) = half_sum(op, which, x, dims, &target)? {
         return Ok(out);
     }
@@ -62,6 +67,37 @@ pub fn fold(op: &str, which: Fold, x: &Tensor, dims: &[usize], keepdim: bool) ->
     // SAFETY: a tensor's geometry lies inside its storage, and `out` was made for one element per slice.
     guard::spread(op, x.numel(), || unsafe { reducers::fold(which, from, input, &geometry, dims, output) })??;
     Ok(out)
+}
+
+/// Sums and means of complex numbers that lie in row-major order as those of their parts.
+fn complex_sum(op: &str, which: Fold, x: &Tensor, dims: &[usize], target: &[usize]) -> Result<Option<Tensor>> {
+    let (shape, dtype) = (x.shape(), x.dtype());
+    let fits = dtype.is_complex() && matches!(which, Fold::Sum | Fold::Mean) && x.numel() > 0 && x.is_contiguous();
+    if !fits || dims.is_empty() {
+        return Ok(None);
+    }
+    if !dims.contains(&(shape.len() - 1)) {
+        let out = complex::from_parts(&fold(op, which, &complex::parts(x), dims, false)?);
+        return out.reshaped(target).map(Some);
+    }
+    let first = shape.len() - dims.len();
+    if !dims.iter().all(|&dim| dim >= first) {
+        return Ok(None);
+    }
+    let length: usize = shape[first..].iter().product();
+    let divisor = if which == Fold::Mean { length as f64 } else { 1.0 };
+    let (out, _) = Tensor::uninit_with_pointer(target, dtype)?;
+    let (from, to) = (Elements::of(&complex::parts(x))?, Elements::of(&complex::parts(&out))?);
+    guard::spread(op, x.numel(), || {
+        // SAFETY: both are contiguous pairs of the parts' dtype, and the result is new.
+        unsafe {
+            match dtype {
+                DType::C64 => pairs::totals::<f32>(from.slice(), length, divisor, to.slice_mut()),
+                _ => pairs::totals::<f64>(from.slice(), length, divisor, to.slice_mut()),
+            }
+        }
+    })?;
+    Ok(Some(out))
 }
 
 /// Sums and means of 16-bit floats over the last dimensions, where the elements lie in row-major order.

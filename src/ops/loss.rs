@@ -3,11 +3,13 @@
 use pyo3::prelude::*;
 
 use super::activation::{lines_along, softmax};
-use super::arithmetic::{div, div_args, mul, sub};
-use super::movement;
-use super::pointwise::Arg;
+use super::arithmetic::{div, div_args, mul, sub, sub_args};
+use super::pointwise::{Arg, Call, evaluate};
 use super::reduce::sum;
+use super::select::clamp;
+use super::{movement, unary};
 use crate::autograd::{Record, grad_enabled, grads};
+use crate::device::Device;
 use crate::dtype::DType;
 use crate::error::{self, Result};
 use crate::guard;
@@ -15,6 +17,7 @@ use crate::kernels::entropy::{self, Scores};
 use crate::kernels::memory::Elements;
 use crate::kernels::real::Real;
 use crate::kernels::softmax::At;
+use crate::kernels::{curves, vector};
 use crate::tensor::Tensor;
 use crate::tensor::class::PyTensor;
 
@@ -129,6 +132,50 @@ fn recorded(x: &Tensor, classes: &Tensor, factors: &Tensor, grad: &Tensor, dim: 
     mul(&sub(&softmax(x, dim, false)?, &truth)?, &scale)
 }
 
+/// `log(x)` and `log(1 - x)`, held at -100: a sure and wrong guess costs 100 and not infinity.
+fn held_logarithms(x: &Tensor) -> Result<[Tensor; 2]> {
+    let held = |x: Tensor| clamp(&x, Some(Arg::from(-100.0)), None);
+    Ok([held(unary::log(x)?)?, held(unary::log1p(&unary::neg(x)?)?)?])
+}
+
+fn probability_losses(x: &Tensor, target: &Tensor) -> Result<Tensor> {
+    let single = |x: &Tensor| x.dtype() == DType::F32 && x.device().is_cpu();
+    if single(x) && single(target) {
+        let args = [Arg::Tensor(x), Arg::Tensor(target)];
+        return evaluate(
+            Call { name: "binary_cross_entropy", args, dtypes: [DType::F32; 2], out: DType::F32, into: None },
+            |shape, out, [x, target]| {
+                vector::map2(shape, out, x, target, &curves::ProbabilityLoss);
+                Ok(())
+            },
+            |_, _| Ok(None),
+        );
+    }
+    let [positive, negative] = held_logarithms(x)?;
+    sub(&mul(&sub_args(Arg::Tensor(target), Arg::from(1))?, &negative)?, &mul(target, &positive)?)
+}
+
+/// Whether a number lies below 0 or above 1.
+fn is_improbable(x: &Tensor) -> Result<bool> {
+    fn any<T: Real>(values: &[T]) -> bool {
+        let (zero, one) = (T::of(0.0), T::of(1.0));
+        values.iter().fold(false, |found, &x| found | (x < zero) | (x > one))
+    }
+    if x.is_meta() || x.numel() == 0 {
+        return Ok(false);
+    }
+    let host = x.detached().moved(Device::Cpu)?;
+    let host = if host.dtype().is_half() { host.converted(DType::F32)? } else { host };
+    let elements = Elements::contiguous(&host)?;
+    // SAFETY: contiguous, of the dtype matched on.
+    Ok(unsafe {
+        match host.dtype() {
+            DType::F64 => any(elements.slice::<f64>()),
+            _ => any(elements.slice::<f32>()),
+        }
+    })
+}
+
 #[pymethods]
 impl PyTensor {
     /// `-log_softmax` of these scores along `dim` at the classes, times the classes' weights, reduced; what has the class
@@ -168,6 +215,30 @@ impl PyTensor {
             );
         }
         reduced(out, &factors, reduction)
+    }
+
+    /// The negative log-likelihood of each of `target` under these probabilities, which lie between 0 and 1.
+    fn _probability_losses(&self, target: Tensor) -> Result<Tensor> {
+        let x = &self.tensor;
+        if is_improbable(x)? {
+            return error::runtime("all elements of input should be between 0 and 1");
+        }
+        let out = probability_losses(&x.detached(), &target.detached())?;
+        if let Some(record) = Record::new("BinaryCrossEntropyBackward0", &[x, &target]) {
+            record.save(x).save(&target).finish(&out, |c| {
+                let (grad, x, target) = (c.grad()?, c.saved(0)?, c.saved(1)?);
+                let slope = || {
+                    let spread = mul(&sub_args(Arg::from(1), Arg::Tensor(x))?, x)?;
+                    mul(&grad, &div(&sub(x, target)?, &clamp(&spread, Some(Arg::from(1e-12)), None)?)?)
+                };
+                let apart = || {
+                    let [positive, negative] = held_logarithms(x)?;
+                    mul(&grad, &sub(&negative, &positive)?)
+                };
+                grads([c.when(0, slope)?, c.when(1, apart)?])
+            });
+        }
+        Ok(out)
     }
 
     /// These log-probabilities along `dim` at the classes, negative and times the classes' weights, reduced; what has the

@@ -331,6 +331,11 @@ impl PyTensor {
         unary::clenshaw(&self.tensor, &coefficients)
     }
 
+    /// The regularised incomplete gamma function of these shapes up to `x`, or from there on, outside the graph.
+    fn _incomplete_gamma(&self, x: Tensor, upper: bool) -> Result<Tensor> {
+        arithmetic::incomplete_gamma(&self.tensor, &x, upper)
+    }
+
     /// Whether each element is false.
     fn logical_not(&self) -> Result<Tensor> {
         bitwise::logical_not(&self.tensor)

@@ -3,6 +3,7 @@
 pub mod activation;
 pub mod arithmetic;
 pub mod attention;
+pub mod bag;
 pub mod bitwise;
 pub mod burn_math;
 pub mod burn_pointwise;

@@ -7,7 +7,7 @@ import struct
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyburn import _core
 from pyburn._core import Tensor, float32
@@ -63,22 +63,104 @@ def interpolate(
     if input.dtype != _core.uint8:
         need_float("interpolate", input)
     n = input.dim() - 2
-    sizes, factors = _targets(input, n, size, scale_factor, recompute_scale_factor)
-    _check_mode(input, n, mode, align_corners, antialias)
+    plan = _plan_for(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
     if mode == "area":
         pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
-        return pools[n - 1](input, sizes)
+        return pools[n - 1](input, plan.sizes)
+    if plan.steps is not None:
+        wide = input.dtype.itemsize >= 4
+        result = _core._resample(input if wide else input.to(float32), plan.steps)
+        result = result if wide else result.to(input.dtype)
+    elif mode in NEAREST:
+        result = _nearest(input, plan.places)
+    else:
+        result = _whole_pixels(input, plan, mode, bool(align_corners), antialias)
+    return _core._stand_for(laid_as(result, input), plan.node, (input,))
+
+
+class _Plan(NamedTuple):
+    """What the sizes and the mode say about an image of any content."""
+
+    sizes: list[int]
+    factors: list[float | None]
+    steps: list[tuple[int, bytes]] | None  # of what `_core._resample` computes alone
+    places: list[tuple[int, ...]]  # of the nearest neighbours
+    node: str
+
+
+def _plan_for(input: Tensor, size: Any, scale_factor: Any, mode: str, *about: bool | None) -> _Plan:
+    shape = tuple(input.shape)
+    key = (shape, input.dtype, _fixed(size), _fixed(scale_factor), mode, *about)
+    if _UNFIXED in key or _reach(shape, *key[2:4]) > REMEMBERED:
+        return _plan.__wrapped__(shape, input.dtype, size, scale_factor, mode, *about)
+    return _plan(*key)
+
+
+def _reach(shape: tuple[int, ...], size: Any, scale_factor: Any) -> float:
+    """The longest dimension, before or after."""
+    longest = max(shape, default=0)
+    asked = scale_factor if size is None else size
+    most: float = max(asked, default=0) if type(asked) is tuple else asked or 0
+    return max(longest, most * longest if size is None else most)
+
+
+_UNFIXED = "unfixed"
+
+
+def _fixed(value: Any) -> Any:
+    """A number or a tuple of them by which a plan is remembered, or `_UNFIXED`."""
+    if value is None or type(value) in (int, float):
+        return value
+    if type(value) in (tuple, list) and all(type(number) in (int, float) for number in value):
+        return tuple(value)
+    return _UNFIXED
+
+
+@lru_cache(maxsize=64, typed=True)
+def _plan(
+    shape: tuple[int, ...],
+    dtype: _core.dtype,
+    size: Any,
+    scale_factor: Any,
+    mode: str,
+    align_corners: bool | None,
+    recompute: bool | None,
+    antialias: bool,
+) -> _Plan:
+    n = len(shape) - 2
+    sizes, factors = _targets(shape, n, dtype.itemsize, size, scale_factor, recompute)
+    _check_mode(shape, n, mode, align_corners, antialias)
     if mode in NEAREST:
-        result = laid_as(_nearest(input, sizes, factors, exact=mode != "nearest"), input)
-        return _core._stand_for(result, f"Upsample{_NODES[mode]}{n}DBackward0", (input,))
-    whole = not input.is_floating_point()
-    wide = whole or input.dtype.itemsize > 4
-    spans = [(input.shape[dim + 2], sizes[dim], factors[dim], mode, bool(align_corners), antialias) for dim in range(n)]
-    if whole and n == 2 and input.device.type == "cpu":
-        return laid_as(_core._resample_bytes(input, *(_remembered(_byte_rows, *span) for span in spans)), input)
-    steps = [(dim + 2, _remembered(_rows, *span, whole, wide)) for dim, span in enumerate(spans)]
-    name = f"Upsample{_NODES[mode]}{n}D{'Aa' if antialias else ''}Backward0"
-    return _core._stand_for(laid_as(_weighted(input, steps), input), name, (input,))
+        long = max(*sizes, *shape[2:]) > REMEMBERED
+        find, pick = (_places.__wrapped__, _picked.__wrapped__) if long else (_places, _picked)
+        places = [find(shape[dim + 2], new, factors[dim], mode != "nearest") for dim, new in enumerate(sizes)]
+        alone = dtype.is_floating_point and dtype.itemsize >= 4
+        steps = [(dim + 2, pick(found)) for dim, found in enumerate(places)] if alone else None
+        return _Plan(sizes, factors, steps, places, f"Upsample{_NODES[mode]}{n}DBackward0")
+    if mode == "area" or not dtype.is_floating_point:
+        node = f"Upsample{_NODES.get(mode)}{n}DBackward0"
+        return _Plan(sizes, factors, None, [], node)
+    spans = _spans(shape, sizes, factors, mode, bool(align_corners), antialias)
+    steps = [(dim + 2, _remembered(_rows, *span, False, dtype.itemsize > 4)) for dim, span in enumerate(spans)]
+    return _Plan(sizes, factors, steps, [], f"Upsample{_NODES[mode]}{n}D{'Aa' if antialias else ''}Backward0")
+
+
+def _spans(shape: Sequence[int], sizes: list[int], factors: list[float | None], *about: Any) -> list[Any]:
+    """What `_rows` and `_byte_rows` are asked for each dimension."""
+    return [(shape[dim + 2], new, factors[dim], *about) for dim, new in enumerate(sizes)]
+
+
+def _whole_pixels(input: Tensor, plan: _Plan, mode: str, align_corners: bool, antialias: bool) -> Tensor:
+    """Pixels of integers, by linear or cubic weights."""
+    spans = _spans(input.shape, plan.sizes, plan.factors, mode, align_corners, antialias)
+    if len(spans) == 2 and input.device.type == "cpu":
+        return _core._resample_bytes(input, *(_remembered(_byte_rows, *span) for span in spans))
+    x = input.to(float32)
+    for dim, span in reversed(list(enumerate(spans))):
+        # torch keeps bytes between the passes, the last dimension first, and rounds halves up.
+        rows = _remembered(_rows, *span, True, True)
+        x = _core._resample(x, [(dim + 2, rows)]).add_(0.5).floor_().clamp_(0, 255)
+    return x.to(input.dtype)
 
 
 def upsample(
@@ -100,8 +182,9 @@ def upsample(
 
 
 def _targets(
-    input: Tensor,
+    shape: Sequence[int],
     n: int,
+    itemsize: int,
     size: Sizes | None,
     scale_factor: float | Sequence[float] | None,
     recompute: bool | None,
@@ -109,7 +192,7 @@ def _targets(
     """The new sizes, and the factors where positions are computed from them."""
     if not 1 <= n <= 3:
         raise NotImplementedError(
-            f"interpolate: input has {input.dim()} dimensions but needs 3, 4 or 5: (N, C, ...); reshape it"
+            f"interpolate: input has {len(shape)} dimensions but needs 3, 4 or 5: (N, C, ...); reshape it"
         )
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate: exactly one of size and scale_factor must be given")
@@ -122,24 +205,24 @@ def _targets(
         given = list(scale_factor or []) if isinstance(scale_factor, Sequence) else [float(scale_factor or 0)] * n
         if len(given) != n:
             raise ValueError(f"interpolate: scale_factor has {len(given)} numbers but input has {n} spatial dimensions")
-        sizes = [math.floor(float(old) * factor) for old, factor in zip(input.shape[2:], given, strict=True)]
+        sizes = [math.floor(float(old) * factor) for old, factor in zip(shape[2:], given, strict=True)]
         factors = [None] * n if recompute else [float(factor) for factor in given]
-    if min(sizes) <= 0 or 0 in input.shape[1:]:
+    if min(sizes) <= 0 or 0 in shape[1:]:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {list(input.shape)} and output {sizes}"
+            f"Input and output sizes should be greater than 0, but got input {list(shape)} and output {sizes}"
         )
     # The weights of each row and column are lists: those of too large an image are refused before they are made.
     _core._check_allocation(400 * max(sizes))
-    _core._check_allocation(math.prod(input.shape[:2]) * math.prod(sizes) * input.dtype.itemsize)
+    _core._check_allocation(math.prod(shape[:2]) * math.prod(sizes) * itemsize)
     return sizes, factors
 
 
-def _check_mode(input: Tensor, n: int, mode: str, align_corners: bool | None, antialias: bool) -> None:
+def _check_mode(shape: Sequence[int], n: int, mode: str, align_corners: bool | None, antialias: bool) -> None:
     if mode not in (*LINEAR, *NEAREST, "area"):
         raise NotImplementedError(f"interpolate: there is no mode {mode!r}")
     if LINEAR.get(mode, n) != n:
         raise NotImplementedError(
-            f"interpolate: input has {input.dim()} dimensions but mode {mode!r} needs {LINEAR[mode] + 2}"
+            f"interpolate: input has {len(shape)} dimensions but mode {mode!r} needs {LINEAR[mode] + 2}"
         )
     if align_corners is not None and mode not in LINEAR:
         raise ValueError("align_corners option can only be set with the modes: linear | bilinear | bicubic | trilinear")
@@ -208,18 +291,6 @@ def _packed(rows: list[Taps]) -> bytes:
     return numbers.tobytes()
 
 
-def _weighted(input: Tensor, steps: list[tuple[int, bytes]]) -> Tensor:
-    """Resampled in float32 at least; integers are rounded."""
-    if input.is_floating_point():
-        wide = input if input.dtype.itemsize >= 4 else input.to(float32)
-        return _core._resample(wide, steps).to(input.dtype)
-    x = input.to(float32)
-    for dim, rows in reversed(steps):
-        # torch keeps bytes between the passes, the last dimension first, and rounds halves up.
-        x = _core._resample(x, [(dim, rows)]).add_(0.5).floor_().clamp_(0, 255)
-    return x.to(input.dtype)
-
-
 def _whole(rows: list[Taps]) -> tuple[int, list[Taps]]:
     """The weights as torch has them for bytes: 16-bit integers, and the bits of the power of two below them."""
     merged = []
@@ -240,15 +311,10 @@ def _single(value: float) -> float:
     return number
 
 
-def _nearest(input: Tensor, sizes: list[int], factors: list[float | None], exact: bool) -> Tensor:
-    long = max(*sizes, *input.shape[2:]) > REMEMBERED
-    find, pick = (_places.__wrapped__, _picked.__wrapped__) if long else (_places, _picked)
-    spans = [find(input.shape[dim + 2], new, factors[dim], exact) for dim, new in enumerate(sizes)]
-    if input.is_floating_point() and input.dtype.itemsize >= 4:
-        return _core._resample(input, [(dim + 2, pick(places)) for dim, places in enumerate(spans)])
+def _nearest(input: Tensor, places: list[tuple[int, ...]]) -> Tensor:
     output = input
-    for dim, places in enumerate(spans):
-        output = output.index_select(dim + 2, input.new_tensor(places, dtype=_core.int64))
+    for dim, found in enumerate(places):
+        output = output.index_select(dim + 2, input.new_tensor(found, dtype=_core.int64))
     return output
 
 

@@ -16,69 +16,11 @@ __all__ = ["gammainc", "gammaincc", "multigammaln", "zeta"]
 _MOST = 20000
 
 
-def _prefactor(a: Tensor, x: Tensor) -> Tensor:
-    """`x^a exp(-x) / Gamma(a + 1)`; of large `a` without the difference of large numbers."""
-    plain = (a * x.log() - x - (a + 1).lgamma()).exp()
-    large = a.clamp(min=20)
-    ratio = (x - large) / large
-    # Stirling's series of Gamma(a + 1) = sqrt(2 pi a) (a / e)^a exp(1 / (12 a) - ...).
-    i = 1 / large
-    rest = i / 12 - i**3 / 360 + i**5 / 1260 - i**7 / 1680
-    near = large * (ratio.clamp(min=-1 + 1e-300).log1p() - ratio)
-    stirling = (near - rest).exp() / (2 * math.pi * large).sqrt()
-    return select(a > 20, stirling, plain)
-
-
-def _lower_series(a: Tensor, x: Tensor) -> Tensor:
-    """P(a, x) by its power series, for `x` that is not far above `a`."""
-    term = x * 0 + 1
-    total = term
-    for n in range(1, _MOST):
-        term = term * x / (a + n)
-        total = total + term
-        if n % 8 == 0 and not bool((term > total * 1e-17).any()):
-            break
-    return total * _prefactor(a, x)
-
-
-def _upper_fraction(a: Tensor, x: Tensor) -> Tensor:
-    """Q(a, x) by Legendre's continued fraction (Lentz's algorithm), for `x` above `a`."""
-    tiny = 1e-300
-    b = x + 1 - a
-    c = b * 0 + 1 / tiny
-    d = 1 / b
-    h = d
-    for n in range(1, _MOST):
-        factor = -n * (n - a)
-        b = b + 2
-        d = factor * d + b
-        d = 1 / d.masked_fill(d.abs() < tiny, tiny)
-        c = b + factor / c
-        c = c.masked_fill(c.abs() < tiny, tiny)
-        change = d * c
-        h = h * change
-        if n % 8 == 0 and not bool(((change - 1).abs() > 3e-15).any()):
-            break
-    return h * _prefactor(a, x) * a
-
-
-def _incomplete(a: Tensor, x: Tensor, upper: bool) -> Tensor:
-    """P(a, x) or Q(a, x), in double precision."""
-    regular = (a > 0) & (x > 0) & a.isfinite() & x.isfinite()
-    a_, x_ = a.masked_fill(~regular, 1.0), x.masked_fill(~regular, 1.0)
-    series = x_ <= a_ + 1
-    p = _lower_series(select(series, a_, 1.0), select(series, x_, 1.0))
-    q = _upper_fraction(select(series, 1.0, a_), select(series, 3.0, x_))
-    lower = select(series, p, 1 - q)
-    result = 1 - lower if upper else lower
-    result = select(series, result, q) if upper else result
-    # What is left: x = 0, a = 0 and infinities.
-    edge = select((x > 0) & (a == 0), 1.0, 0.0)
-    edge = select(x.isinf(), 1.0, edge)
-    edge = select(a.isinf(), 0.0, edge)
-    bad = (a < 0) | (x < 0) | a.isnan() | x.isnan() | ((a == 0) & (x == 0)) | (a.isinf() & x.isinf())
-    edge = select(bad, math.nan, 1 - edge if upper else edge)
-    return select(regular, result, edge)
+def _values(a: Tensor, x: Tensor, upper: bool) -> Tensor:
+    """P(a, x) or Q(a, x), computed in double precision on the CPU."""
+    if a.is_cpu:
+        return a._incomplete_gamma(x, upper)
+    return a.cpu()._incomplete_gamma(x.cpu(), upper).to(x.device)
 
 
 class _Incomplete(Function):
@@ -88,8 +30,7 @@ class _Incomplete(Function):
     def forward(ctx: Any, a: Tensor, x: Tensor, upper: bool) -> Tensor:
         ctx.upper = upper
         ctx.save_for_backward(a, x)
-        result = _incomplete(a.to("cpu", float64), x.to("cpu", float64), upper)
-        return result.to(x.device, x.dtype)
+        return _values(a, x, upper)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
@@ -101,6 +42,14 @@ class _Incomplete(Function):
             )
         density = (-x + (a - 1) * x.log() - a.lgamma()).exp()
         return None, -grad * density if ctx.upper else grad * density, None
+
+
+def _incomplete(name: str, input: Tensor, other: Tensor, upper: bool) -> Tensor:
+    a, x = pair(input, other, name)
+    if a.requires_grad or x.requires_grad:
+        result: Tensor = _Incomplete.apply(a, x, upper)
+        return result
+    return _values(a, x, upper)
 
 
 def _need_tensors(op: str, *values: object) -> None:
@@ -123,8 +72,7 @@ def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tens
         tensor([0.6321])
     """
     _need_tensors("gammainc", input, other)
-    a, x = pair(input, other, "gammainc")
-    return write_out(out, _Incomplete.apply(a, x, False))
+    return write_out(out, _incomplete("gammainc", input, other, False))
 
 
 def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -136,8 +84,7 @@ def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
         tensor([0.3679])
     """
     _need_tensors("gammaincc", input, other)
-    a, x = pair(input, other, "gammaincc")
-    return write_out(out, _Incomplete.apply(a, x, True))
+    return write_out(out, _incomplete("gammaincc", input, other, True))
 
 
 # B_2j / (2 j)!, the coefficients of the Euler-Maclaurin formula.

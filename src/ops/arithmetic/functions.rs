@@ -1,6 +1,8 @@
 //! Functions of two operands that are no operators: extremes, angles, lengths and logarithms.
 
 use super::*;
+use crate::kernels::incomplete;
+use crate::kernels::pointwise::map2_costly;
 
 /// The gradient of an extremum: all of it where `won`, half where the operands are equal.
 fn share(grad: &Tensor, a: Arg<'_>, b: Arg<'_>, lost: Tensor) -> Result<Tensor> {
@@ -94,6 +96,26 @@ pub fn atan2_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {
         |side| mul_args(t(&unary::neg(side.grad)?), t(&over_squares(side.a, side)?)),
     );
     Ok(out)
+}
+
+/// The regularised incomplete gamma function of two CPU tensors of one dtype, computed in float64, outside the graph.
+pub fn incomplete_gamma(a: &Tensor, x: &Tensor, upper: bool) -> Result<Tensor> {
+    let dtype = a.dtype();
+    let own = if dtype == DType::F32 { DType::F32 } else { DType::F64 };
+    let out = evaluate(
+        Call { name: "igamma", args: [t(&a.detached()), t(&x.detached())], dtypes: [own; 2], out: own, into: None },
+        |shape, out, [a, x]| {
+            match own {
+                DType::F32 => map2_costly::<f32, f32, f32>(shape, out, a, x, |a, x| {
+                    incomplete::gamma(f64::from(a), f64::from(x), upper) as f32
+                }),
+                _ => map2_costly::<f64, f64, f64>(shape, out, a, x, |a, x| incomplete::gamma(a, x, upper)),
+            }
+            Ok(())
+        },
+        |_, _| Ok(None),
+    )?;
+    if dtype == own { Ok(out) } else { out.converted(dtype) }
 }
 
 pub fn hypot_args(a: Arg<'_>, b: Arg<'_>) -> Result<Tensor> {

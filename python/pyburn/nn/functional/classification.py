@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyburn._core import DTypeError, ShapeError, Tensor, _stand_for, float32, float64, int64, uint8
 from pyburn._core import bool as _bool
-from pyburn.autograd import Function
 from pyburn.nn.functional._reduce import reduced, reduction_of
 from pyburn.ops._methods import need_float, need_real, scalar_type
 from pyburn.ops.activation import logsigmoid
@@ -220,28 +217,6 @@ def _check_shapes(input: Tensor, target: Tensor, weight: Tensor | None, class_di
         raise RuntimeError(f"nll_loss: expected scalar type {input.dtype} but found {weight.dtype} for weight.")
 
 
-class _BinaryCrossEntropy(Function):
-    """Own gradient, as a saturated probability of 0 or 1 would give 0 times infinity otherwise."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, target: Tensor) -> Tensor:
-        ctx.save_for_backward(input, target)
-        positive, negative = _clamped_logs(input)
-        return (target - 1) * negative - target * positive
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        input, target = ctx.saved_tensors
-        positive, negative = _clamped_logs(input)
-        slope = (input - target) / ((1 - input) * input).clamp_min(1e-12)
-        return grad * slope, grad * (negative - positive)
-
-
-def _clamped_logs(probability: Tensor) -> tuple[Tensor, Tensor]:
-    """log(p) and log(1 - p), held at -100: a sure and wrong guess costs 100 and not infinity."""
-    return probability.log().clamp_min(-100.0), (-probability).log1p().clamp_min(-100.0)
-
-
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -278,9 +253,7 @@ def binary_cross_entropy(
     if target.dtype != input.dtype:
         found, expected = scalar_type(target.dtype), scalar_type(input.dtype)
         raise DTypeError(f"binary_cross_entropy: Found dtype {found} but expected {expected} for target")
-    if bool(((input < 0) | (input > 1)).any()):
-        raise RuntimeError("all elements of input should be between 0 and 1")
-    losses: Tensor = _BinaryCrossEntropy.apply(input, target)
+    losses = input._probability_losses(target)
     if weight is not None:
         losses = losses * weight
     loss = reduced(losses, reduction_of(reduction, size_average, reduce))

@@ -34,6 +34,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         tensor([0.7071])
     """
     need_real("cosine_similarity", x1, x2)
+    cosines = x1._cosines(x2, dim, eps)
+    if cosines is not None:
+        return cosines
     long1, long2 = broadcast_tensors(x1, x2)
     if x1.dim() != x2.dim() or x1.dim() == 0 or x1.size(dim) != x2.size(dim):
         x1, x2 = long1, long2

@@ -88,6 +88,10 @@ def embedding_bag(
         raise DeviceError(
             f"embedding_bag: input is on {input.device} but weight on {weight.device}; move one with .to()"
         )
+    if mode != "max" and max_norm is None and not scale_grad_by_freq:
+        summed = weight._bag_sums(input, offsets, per_sample_weights, mode == "mean", padding_idx, include_last_offset)
+        if summed is not None:
+            return summed
     indices, lengths = input.reshape(-1), _bag_lengths(input, offsets, include_last_offset)
     if not indices.is_meta and bool(((indices < 0) | (indices >= weight.shape[0])).any()):
         raise RuntimeError(f"embedding_bag: an index is not in the valid range [0, {weight.shape[0]})")
