@@ -258,7 +258,12 @@ fn step(request: &Request, node: &Arc<Node>, grads: &[Option<Tensor>], tasks: &M
 
 fn compute(node: &Arc<Node>, grads: &[Option<Tensor>], needs: SmallVec<[bool; 2]>) -> Result<Grads> {
     let results = match &node.body {
-        Body::Rule(rule) => rule(&Context::new(node, grads, needs)?)?,
+        Body::Rule(rule) => {
+            let wanted = needs.contains(&true);
+            let context = Context::new(node, grads, needs)?;
+            // The history ends here; what was saved had to be checked all the same.
+            if wanted { rule(&context)? } else { smallvec::smallvec![None; node.inputs.len()] }
+        }
         Body::Python(function) => {
             if node.saved.lock().freed {
                 Context::new(node, grads, needs)?;

@@ -115,15 +115,13 @@ impl Tensor {
         if meta.requires_grad || meta.grad_fn.is_some() {
             return true;
         }
-        // A view of a base that was written to with gradients inherits them.
-        match &meta.view {
-            Some(view) if view.seen != self.version() => view.base.requires_grad(),
-            _ => false,
-        }
+        // torch's rule: also a view that was made too early, or under `no_grad`, to have a history of its base.
+        meta.view.as_ref().is_some_and(|view| view.base.requires_grad())
     }
 
     pub fn is_leaf(&self) -> bool {
-        self.meta().read_recursive().grad_fn.is_none() && !(self.is_stale_view() && self.requires_grad())
+        let history = || self.is_stale_view() && self.base().is_some_and(|base| base.requires_grad());
+        self.meta().read_recursive().grad_fn.is_none() && !history()
     }
 
     /// Where a gradient for this tensor goes: its `grad_fn`, or for a leaf its accumulator.

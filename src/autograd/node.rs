@@ -185,6 +185,23 @@ impl Edge {
     }
 }
 
+impl Edge {
+    /// Where no gradient ever arrives.
+    pub fn unreachable() -> Self {
+        let node = Node {
+            name: "Identity".into(),
+            sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed),
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
+            body: Body::Rule(Box::new(|_| Ok(Grads::new()))),
+            saved: Mutex::default(),
+            hooks: Mutex::default(),
+            trace: None,
+        };
+        Self::to(Arc::new(node), 0)
+    }
+}
+
 impl Node {
     pub fn is_leaf(&self) -> bool {
         matches!(self.body, Body::Accumulate(..))
@@ -288,7 +305,7 @@ impl Record {
         }
         let edges: SmallVec<[Option<Edge>; 2]> =
             inputs.iter().map(|input| input.edge().filter(|_| input.dtype().is_differentiable())).collect();
-        if edges.iter().all(Option::is_none) {
+        if edges.iter().all(Option::is_none) && !inputs.iter().any(|input| is_cut_off(input)) {
             return None;
         }
         Some(Self { name, inputs: edges, saved: SmallVec::new(), save_outputs: false })
@@ -343,6 +360,12 @@ impl Record {
             }
         }
     }
+}
+
+/// Whether a tensor requires grad that no gradient reaches: a view without a history of its base. As in torch, what is
+/// computed from it has a history that ends there.
+fn is_cut_off(input: &Tensor) -> bool {
+    input.dtype().is_differentiable() && input.requires_grad()
 }
 
 /// The Python stack now, for `detect_anomaly`.

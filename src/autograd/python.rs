@@ -533,11 +533,17 @@ impl Target {
             Self::Edge(node, index) => Some(Edge::to(Arc::clone(&node.0.node), *index)),
         }
     }
+
+    /// Whether it requires grad that no gradient reaches.
+    fn is_cut_off(&self) -> bool {
+        matches!(self, Self::Tensor(tensor) if tensor.requires_grad() && tensor.edge().is_none())
+    }
 }
 
 fn capture_edge(target: &Target) -> Result<Edge> {
     match target.edge() {
         Some(edge) => Ok(edge),
+        None if target.is_cut_off() => Ok(Edge::unreachable()),
         None => error::runtime("One of the differentiated Tensors does not require grad"),
     }
 }
@@ -613,20 +619,21 @@ fn _get_anomaly() -> (bool, bool) {
 
 /// Adds a hook to a tensor's gradient; returns its number, and the node that keeps it unless the tensor is a leaf.
 pub fn add_tensor_hook(tensor: &Tensor, hook: Py<PyAny>) -> PyResult<(Option<PyNode>, u64)> {
-    let Some(edge) = tensor.edge() else {
+    let edge = tensor.edge();
+    if edge.is_none() && !tensor.requires_grad() {
         return Err(
             Error::Runtime("cannot register a hook on a tensor that doesn't require gradient".to_string()).into()
         );
-    };
+    }
     Python::attach(|py| {
         if hook.bind(py).is_callable() { Ok(()) } else { Err(PyTypeError::new_err("a hook must be callable")) }
     })?;
     refusal::check()?;
     let id = HOOK_ID.fetch_add(1, Ordering::Relaxed);
-    if edge.node.is_leaf() {
+    let Some(edge) = edge.filter(|edge| !edge.node.is_leaf()) else {
         tensor.meta().write().hooks.get_or_insert_with(Box::default).grad.push((id, hook));
         return Ok((None, id));
-    }
+    };
     edge.node.with_hooks(|hooks| hooks.tensor.push((id, edge.index, hook)));
     Ok((Some(PyNode(edge)), id))
 }

@@ -17,7 +17,6 @@ KNOWN = {
     "chalf": "complex numbers of halves are not there",
     "fft.hfft2": "the last digit of a large sum: another order of summation",
     "fft.ihfftn": "torch leaves an out as it was where there is a single dimension",
-    "histc": "an element on the edge of two bins",
     "matrix_exp": "torch sums in another order",
     "native_batch_norm": "out= of a private function",
     "normal": "torch wants out to have its size already where mean and std broadcast",

@@ -272,7 +272,7 @@ def _link(ctx: FunctionCtx, args: tuple[Any, ...], results: tuple[Any, ...]) -> 
         elif is_input and not is_dirty:
             with no_grad():
                 value = outputs[index] = output.view_as(output)
-        elif output.requires_grad and not is_input:
+        elif output.requires_grad and not is_input and not (output._is_view() and output.grad_fn is None):
             value = outputs[index] = output.detach()
         if recording and (output.is_floating_point() or output.is_complex()) and not _among(output, ctx._constant):
             recorded.append(value)
