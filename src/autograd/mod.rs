@@ -107,10 +107,13 @@ impl Drop for ModeGuard {
 }
 
 impl Tensor {
+    #[inline(always)]
     pub fn requires_grad(&self) -> bool {
-        if !self.meta().is_used() {
-            return false;
-        }
+        self.meta().is_used() && self.is_marked()
+    }
+
+    /// `requires_grad` of a tensor about which something is known.
+    fn is_marked(&self) -> bool {
         let meta = self.meta().read_recursive();
         if meta.requires_grad || meta.grad_fn.is_some() {
             return true;

@@ -365,7 +365,7 @@ impl Record {
 /// Whether a tensor requires grad that no gradient reaches: a view without a history of its base. As in torch, what is
 /// computed from it has a history that ends there.
 fn is_cut_off(input: &Tensor) -> bool {
-    input.dtype().is_differentiable() && input.requires_grad()
+    input.requires_grad() && input.dtype().is_differentiable()
 }
 
 /// The Python stack now, for `detect_anomaly`.
