@@ -1,11 +1,11 @@
-"""Convolutions of images with channels last, which are read as they lie: by one element, by strides, a filter for each channel."""
+"""Convolutions of images with channels last, read as they lie: by one element, by strides, one filter a channel."""
 
 import numpy as np
 import pyburn
 import pytest
 import torch
-
 import widths
+
 from oracle import check_op
 
 POINTS = [
@@ -59,24 +59,24 @@ def check(shape, weight, **options):
     check_op(run, *arrays, dtypes=["float64"], rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("shape, filters, groups, stride", POINTS)
+@pytest.mark.parametrize(("shape", "filters", "groups", "stride"), POINTS)
 def test_windows_of_one_element(shape, filters, groups, stride):
     check(shape, normal(filters, shape[1] // groups, 1, 1), groups=groups, stride=stride)
 
 
-@pytest.mark.parametrize("shape, window, stride, padding, dilation", DEPTHWISE)
+@pytest.mark.parametrize(("shape", "window", "stride", "padding", "dilation"), DEPTHWISE)
 def test_a_filter_for_each_channel(shape, window, stride, padding, dilation):
     weight = normal(shape[1], 1, *window)
     check(shape, weight, groups=shape[1], stride=stride, padding=padding, dilation=dilation)
 
 
-@pytest.mark.parametrize("shape, filters, window, stride, padding, dilation", STRIDED)
+@pytest.mark.parametrize(("shape", "filters", "window", "stride", "padding", "dilation"), STRIDED)
 def test_windows_some_elements_apart(shape, filters, window, stride, padding, dilation):
     check(shape, normal(filters, shape[1], *window), stride=stride, padding=padding, dilation=dilation)
 
 
 @pytest.mark.parametrize("last", [True, False])
-@pytest.mark.parametrize("groups, window, stride", [(1, 3, 2), (1, 3, 1), (16, 3, 2), (1, 2, 2), (1, 1, 2)])
+@pytest.mark.parametrize(("groups", "window", "stride"), [(1, 3, 2), (1, 3, 1), (16, 3, 2), (1, 2, 2), (1, 1, 2)])
 def test_gradients_of_weights_lie_as_these(groups, window, stride, last):
     found = []
     for lib in (pyburn, torch):
@@ -89,7 +89,7 @@ def test_gradients_of_weights_lie_as_these(groups, window, stride, last):
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("groups, window, stride", [(1, 1, 1), (1, 1, 2), (32, 3, 1), (32, 3, 2), (1, 3, 1)])
+@pytest.mark.parametrize(("groups", "window", "stride"), [(1, 1, 1), (1, 1, 2), (32, 3, 1), (32, 3, 2), (1, 3, 1)])
 def test_results_and_gradients_lie_as_torchs(groups, window, stride):
     found = []
     for lib in (pyburn, torch):
