@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn whole_shapes_are_sums_of_powers() {
-        for (a, x) in [(1.0, 0.3), (2.0, 1.5), (3.0, 9.0), (5.0, 4.0)] {
+        for (a, x) in [(1.0_f64, 0.3_f64), (2.0, 1.5), (3.0, 9.0), (5.0, 4.0)] {
             let terms: f64 = (0..a as i32).map(|k| x.powi(k) / libm::tgamma(f64::from(k) + 1.0)).sum();
             let wanted = (-x).exp() * terms;
             assert!((gamma(a, x, true) - wanted).abs() < 1e-14, "{a} {x}");
